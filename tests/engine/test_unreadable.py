@@ -101,6 +101,65 @@ def test_habits_that_a_format_does_not_have_are_told_at_their_line(ending, habit
     assert advice in problem.suggestion
 
 
+DEEP = "[" * 70 + "]" * 70
+# What each format can say and nobody can store: before it stand prose that says the same, and a line that is sound.
+UNSTORABLE = {
+    "json": ['"\\u0000"', '"\\ud800"', '"a \\udc00 b"', "NaN", "-Infinity", "1e999", "9" * 400, "9" * 5_000, DEEP],
+    "yaml": ['"\\0"', '"\\x00"', ".nan", "-.INF", "1e999", "9" * 400, "9" * 5_000, "0x" + "f" * 400, DEEP],
+    "toon": ['"\\u0000"', "1e999", "9" * 400, "9" * 5_000],
+}
+
+
+@pytest.mark.parametrize(("ending", "value"), [(each, value) for each, said in UNSTORABLE.items() for value in said])
+@pytest.mark.parametrize("above", [0, 3])
+def test_what_cannot_be_stored_is_told_at_its_line(ending, value, above):
+    sound = 'description: "NaN, Infinity, 1e999, [[[, \\\\u0000"\n'
+    if ending == "json":
+        sound = '"description": "NaN, Infinity, 1e999, [[[, \\\\u0000, \\ud83d\\ude00",\n'
+        text = ACTIVITY.replace('"name"', f'{sound}{above * chr(10)}"notes": [{value}],\n"name"')
+    elif ending == "toon":
+        text = f"{BASE}{sound}notes[{above + 1}]:\n" + "  - fine\n" * above + f"  - {value}\n"
+    else:
+        text = f"{BASE}{sound}notes:\n" + "  - fine\n" * above + f"  - {value}\n"
+
+    problem = of_activity(text, ending)
+
+    assert problem.line == text[: text.index(value, text.index("notes"))].count("\n") + 1
+    assert problem.suggestion
+    assert "sys." not in problem.message
+
+
+@pytest.mark.parametrize("levels", [64, 70, 200])
+def test_a_line_of_toon_that_stands_too_deep_is_told(levels):
+    text = BASE + "x:\n" + "".join(f"{'  ' * depth}a:\n" for depth in range(1, levels))
+    problem = of_activity(text + "notes[0]:\n", "toon")
+    assert (problem.code, problem.line) == (ProblemCode.TOO_DEEP, text.count("\n"))
+
+
+@pytest.mark.parametrize("value", UNSTORABLE["json"])
+def test_what_cannot_be_stored_is_told_at_its_line_in_a_workflow_of_steps(value):
+    text = STEPS.replace('"name"', f'"about": "NaN, [[[, 1e999",\n"tags": [{value}],\n"name"')
+    assert of_steps(text).line == AT + 1
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+@pytest.mark.parametrize("ending", ["yaml", "toon"])
+def test_a_mark_at_the_beginning_moves_no_problem_to_another_line(ends, ending):
+    from workflows_app.engine.places import line_at, lines_in
+
+    text = "\ufeffsteps[1]:\n" if ending == "toon" else "\ufeffsteps:\n"
+    text = (text + '  - id: a\n    nmae: "A"\n' + BASE).replace("\n", ends)
+
+    (problem,) = [each for each in told_of(text, ending) if each.path == "steps[0].nmae"]
+
+    assert line_at(lines=lines_in(f"work.{ending}", text), path=problem.path) == 3
+
+
+def told_of(text, ending):
+    files = {"workflow.toon": toon(workflow()), f"activities/01-work.{ending}": text.encode()}
+    return compiled(files).problems
+
+
 @pytest.mark.parametrize("wide", [200, 4_000])
 def test_to_tell_where_a_key_stands_twice_costs_in_proportion(wide):
     doubled = ",".join(f'"key{number}": {{"a": 1, "a": 2}}' for number in range(wide))

@@ -80,9 +80,11 @@ def loads_strict(
     except json.JSONDecodeError as error:
         message = f"Not JSON: {error.msg} at line {error.lineno}, column {error.colno}."
         raise UnreadableJsonError("not_json", message, offset=error.pos) from error
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, UnreadableJsonError):
-            raise
+    except UnreadableJsonError:
+        raise
+    except ValueError as error:
+        raise UnreadableJsonError("not_json", "Not JSON: a number has more digits than can be read.") from error
+    except RecursionError as error:
         raise UnreadableJsonError("not_json", f"Not JSON: {error}.") from error
     check_storable(value, max_depth=max_depth, max_values=max_values)
     return value

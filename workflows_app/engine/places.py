@@ -1,7 +1,7 @@
 """Where in a text the author wrote something: the line of a place in a document, whether it is told by brackets or by indents."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 _PIECE = re.compile(r'"(?:[^"\\\n]|\\.)*"?|[{}\[\]:,\n]|[^\s{}\[\]:,"]+')
@@ -9,12 +9,19 @@ _PIECE = re.compile(r'"(?:[^"\\\n]|\\.)*"?|[{}\[\]:,\n]|[^\s{}\[\]:,"]+')
 _BLOCK_KEY = re.compile(
     r"""(?:"((?:[^"\\]|\\.)*+)"|'([^']*+)'|([^\s:\[\]{}"'#][^:\[\]{}"']*+))\s*+(?:\[[^\]]*+\])?+(\{[^}]*+\})?+\s*+:(?=\s|$)"""
 )
+_ENDS = re.compile("\r\n|[\r\n]")
 _LINE_CHARACTERS = 300
 _MOST_LOOKED_THROUGH = 256 * 1024
 _QUOTED = re.compile(r"['`]([^'`\n]{1,80})['`]|\{\{\s*([\w.]{1,80})\s*\}\}")
 # Of a path that is told: whoever nests or names more has each place told of the nearest one around it.
 _PATH_CHARACTERS = 400
 _MEANT = re.compile(r"Did you mean '([^'\n]{1,80})'\?")
+
+
+def lines_of_text(text: str) -> list[str]:
+    """As editors count them: the separators that Unicode has besides stand within a line."""
+    *lines, last = _ENDS.split(text)
+    return [*lines, last] if last else lines
 
 
 def lines_in(path: str, text: str) -> Mapping[str, int]:
@@ -29,6 +36,14 @@ def lines_of_json(text: str) -> Mapping[str, int]:
     for piece in _PIECE.findall(text):
         reader.take(piece)
     return reader.lines
+
+
+def pieces_of(text: str) -> Iterator[tuple[int, str]]:
+    """Words, texts in quotation marks and signs, each with its line; of a long text those at its beginning."""
+    line = 1
+    for piece in _PIECE.findall(text[:_MOST_LOOKED_THROUGH]):
+        yield line, piece
+        line += piece == "\n"
 
 
 def lines_of_seconds(text: str, keys: Collection[str]) -> Mapping[str, int]:
@@ -46,7 +61,7 @@ def lines_of_seconds(text: str, keys: Collection[str]) -> Mapping[str, int]:
 def lines_of_blocks(text: str) -> Mapping[str, int]:
     """The same of YAML and TOON: what stands deeper belongs to what is above it. What is written in one line is there."""
     reader = _BlockReader()
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(lines_of_text(text.removeprefix("\ufeff")), 1):
         reader.take(number, line[:_LINE_CHARACTERS])
     return reader.lines
 

@@ -1,9 +1,11 @@
 """Of a text that cannot be read: at which line, and what its author does next."""
 
+import json
+import math
 import re
 
-from workflows_app.engine.canonical import UnreadableJsonError
-from workflows_app.engine.places import lines_of_seconds
+from workflows_app.engine.canonical import DEFAULT_MAX_DEPTH, UnreadableJsonError, check_storable
+from workflows_app.engine.places import lines_of_seconds, pieces_of
 
 NOT_UTF8_ADVICE = "Save it as UTF-8."
 DOUBLED_ADVICE = "Keep one."
@@ -19,6 +21,9 @@ _BY_REASON = {
     "nul_character": _CHARACTER_ADVICE,
     "lone_surrogate": _CHARACTER_ADVICE,
 }
+_OPENING, _CLOSING = frozenset("{["), frozenset("}]")
+_OF_CHARACTERS = frozenset({"nul_character", "lone_surrogate"})
+_NUMBER = re.compile(r"-?(?:NaN|Infinity|[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)")
 # What stands before and behind the key that is told.
 _DOUBLED = ("The key '", "' stands twice in one object.")
 
@@ -28,6 +33,7 @@ _OF_JSON = (
     (re.compile("Extra data"), "Keep one document in the file."),
     (re.compile("Unterminated string"), "Close the text with a quotation mark."),
     (re.compile("escape"), r"Write a backslash as `\\`."),
+    (re.compile("more digits"), _NUMBER_ADVICE),
     (re.compile("delimiter"), "Put what is missing there, or close what is open before it."),
 )
 _OF_YAML = (
@@ -37,7 +43,7 @@ _OF_YAML = (
     (re.compile("stands twice"), DOUBLED_ADVICE),
     (re.compile("not a number"), _NUMBER_ADVICE),
     (re.compile("nests deeper"), _DEPTH_ADVICE),
-    (re.compile("control characters|invalid .* UTF-8"), _CHARACTER_ADVICE),
+    (re.compile("control characters|invalid .* UTF-8|cannot be stored"), _CHARACTER_ADVICE),
     (re.compile("escape"), r"Write a backslash as `\\`, or the text in single quotation marks."),
 )
 _YAML_ADVICE = (
@@ -52,6 +58,7 @@ _OF_TOON = (
     (re.compile("bracket"), "Write the number of items alone, as in `[2]`."),
     (re.compile("escape"), r"Write a backslash as `\\\\`."),
     (re.compile("nested too deeply"), _DEPTH_ADVICE),
+    (re.compile("out of range|[Nn]umber has"), _NUMBER_ADVICE),
 )
 _TOON_ADVICE = (
     "Write the line as `key: value`, or as what the list above it holds; there are no code fences and no front matter."
@@ -64,10 +71,44 @@ def line_of_json(error: UnreadableJsonError, text: str) -> int | None:
         key = error.message.removeprefix(_DOUBLED[0]).removesuffix(_DOUBLED[1])
         return lines_of_seconds(text, [key]).get(key)
     if error.offset is None:
-        return None
+        return line_of_unstorable("not_a_number" if error.reason == "not_json" else error.reason, text)
     if error.reason == "not_json":
         return text[: error.offset].count("\n") + 1
     return text.encode("utf-8", "surrogatepass")[: error.offset].count(b"\n") + 1
+
+
+def line_of_unstorable(reason: str, text: str) -> int | None:
+    """Where the first thing stands that can be read and not be stored: a number, a character, or what is too deep within others."""
+    depth = 0
+    for line, piece in pieces_of(text):
+        depth += (piece in _OPENING) - (piece in _CLOSING)
+        is_deep = reason == "too_deep" and depth > DEFAULT_MAX_DEPTH
+        if is_deep or (reason == "not_a_number" and _is_beyond(piece)) or _holds(reason, piece):
+            return line
+    return deepest_line(text) if reason == "too_deep" else None
+
+
+def deepest_line(text: str) -> int:
+    """Of a text that is told by indents."""
+    lines = text.split("\n")
+    return max(range(len(lines)), key=lambda at: len(lines[at]) - len(lines[at].lstrip(" "))) + 1
+
+
+def _is_beyond(piece: str) -> bool:
+    return _NUMBER.fullmatch(piece) is not None and not math.isfinite(float(piece))
+
+
+def _holds(reason: str, piece: str) -> bool:
+    """Whether it is a text with a character that is refused for that reason."""
+    if reason not in _OF_CHARACTERS or not piece.startswith('"') or "\\" not in piece:
+        return False
+    try:
+        check_storable(json.loads(piece))
+    except UnreadableJsonError as error:
+        return error.reason == reason
+    except (ValueError, RecursionError):
+        return False
+    return False
 
 
 def advice_on_json(error: UnreadableJsonError, text: str) -> str:

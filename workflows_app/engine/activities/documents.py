@@ -23,7 +23,9 @@ from workflows_app.engine.unreadable import (
     advice_on_json,
     advice_on_toon,
     advice_on_yaml,
+    deepest_line,
     line_of_json,
+    line_of_unstorable,
 )
 
 MAX_DOCUMENT_BYTES = 2 * 1024 * 1024
@@ -43,6 +45,8 @@ MAX_NAMES_CHARS = 2 * 1024 * 1024
 _OBJECT_CHARS, _NAME_CHARS = 2, 4
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _HEADING = re.compile(r"^#[ \t]+(.+)$", re.MULTILINE)
+# Of what the decoder says.
+_TOO_LONG_NUMBER = re.compile(r"^Exceeds the limit|^Number .* is out of range")
 _REASONS = {
     "too_large": ProblemCode.TOO_LARGE,
     "too_deep": ProblemCode.TOO_DEEP,
@@ -95,12 +99,13 @@ class DecodedTogether:
         self._names = MAX_NAMES_CHARS
         self._again = MAX_DECODED_AGAIN_CHARS
 
-    def check_values(self, value: Any) -> None:
-        """Raises where the value cannot be stored, or holds more than are left."""
+    def check_values(self, value: Any, text: str) -> None:
+        """Raises where the value of a text cannot be stored, or holds more than are left."""
         try:
             self.values_left -= canonical.check_storable(value, max_values=self.values_left)
         except canonical.UnreadableJsonError as error:
-            raise (self.too_many_values() if error.reason == "too_many_values" else _unstorable(error)) from error
+            is_too_much = error.reason == "too_many_values"
+            raise (self.too_many_values() if is_too_much else _unstorable(error, text)) from error
 
     def too_many_values(self) -> "_UnreadableError":
         """Why a file is not read. None is from then on, since finding out is work too."""
@@ -149,7 +154,7 @@ def read_document(
     try:
         text = _text(data)
         value, warnings = _value(text, file, strictness, together)
-        digest = canonical.digest(_canonical(value, together))
+        digest = canonical.digest(_canonical(value, text, together))
     except _UnreadableError as error:
         return None, (_problem(error, file),)
     return Document(file=file, text=text, value=value, digest=digest), warnings
@@ -252,12 +257,12 @@ def _toon(text: str, file: str, strictness: Strictness, together: DecodedTogethe
         return _toon_value(text, together.count_names), ()
     except toon_format.ToonDecodeError as error:
         if strictness is Strictness.STRICT:
-            raise _toon_refusal(error) from error
+            raise _toon_refusal(error, text) from error
         first = error
     try:
         value = _toon_value(text, together.count_names, strict=False)
     except toon_format.ToonDecodeError as error:
-        raise _toon_refusal(error) from error
+        raise _toon_refusal(error, text) from error
     return value, _lenient_places(text, file, first, together)
 
 
@@ -268,16 +273,20 @@ def _toon_value(text: str, count_names: _Counted, *, strict: bool = True) -> Any
         raise
     except (ValueError, OverflowError) as error:
         # Digits without end, as the number of items that is declared.
-        raise _UnreadableError(ProblemCode.NOT_A_NUMBER, "A number has more digits than can be read.") from error
+        digits = "A number has more digits than can be read."
+        raise _UnreadableError(ProblemCode.NOT_A_NUMBER, digits, suggestion=advice_on_toon(digits)) from error
 
 
-def _toon_refusal(error: toon_format.ToonDecodeError) -> _UnreadableError:
+def _toon_refusal(error: toon_format.ToonDecodeError, text: str) -> _UnreadableError:
     advice = advice_on_toon(error.msg)
     if error.msg.startswith("Duplicate"):
         return _UnreadableError(ProblemCode.DUPLICATE_KEY, f"{error.msg} in one object.", error.line, advice)
     if "nested too deeply" in error.msg:
         message = f"The document nests deeper than {canonical.DEFAULT_MAX_DEPTH} levels."
-        return _UnreadableError(ProblemCode.TOO_DEEP, message, error.line, advice)
+        return _UnreadableError(ProblemCode.TOO_DEEP, message, error.line or deepest_line(text), advice)
+    if _TOO_LONG_NUMBER.search(error.msg):
+        message = "A number is beyond what JSON can hold."
+        return _UnreadableError(ProblemCode.NOT_A_NUMBER, message, error.line, advice_on_toon("out of range"))
     return _UnreadableError(ProblemCode.BAD_TOON, f"Not TOON: {error.msg}.", error.line, advice)
 
 
@@ -331,16 +340,18 @@ def _mend(lines: list[str], error: toon_format.ToonDecodeError) -> bool:
     return lines[index] != before
 
 
-def _canonical(value: Any, together: DecodedTogether) -> bytes:
-    together.check_values(value)
+def _canonical(value: Any, text: str, together: DecodedTogether) -> bytes:
     try:
+        together.check_values(value, text)
         return canonical.canonical_bytes(value)
     except canonical.NotCanonicalError as error:
-        raise _UnreadableError(ProblemCode.NOT_A_NUMBER, "A number is beyond what JSON can hold.") from error
+        beyond = canonical.UnreadableJsonError("not_a_number", "A number is beyond what JSON can hold.")
+        raise _unstorable(beyond, text) from error
 
 
-def _unstorable(error: canonical.UnreadableJsonError) -> _UnreadableError:
-    return _UnreadableError(_code_of(error), error.message, suggestion=advice_on_json(error, ""))
+def _unstorable(error: canonical.UnreadableJsonError, text: str) -> _UnreadableError:
+    line = line_of_unstorable(error.reason, text)
+    return _UnreadableError(_code_of(error), error.message, line, advice_on_json(error, ""))
 
 
 def _code_of(error: canonical.UnreadableJsonError) -> ProblemCode:
@@ -350,14 +361,14 @@ def _code_of(error: canonical.UnreadableJsonError) -> ProblemCode:
 def _front_matter(text: str, file: str, together: DecodedTogether) -> tuple[dict[str, Any], Problems]:
     try:
         meta = loads_yaml(text, typed=False, max_values=together.values_left)
-        together.check_values(meta)
+        together.check_values(meta, text)
     except TooManyValuesError:
         return {}, (_bad_front_matter(together.too_many_values().message, file, None),)
     except BadYamlError as error:
         line = None if error.line is None else error.line + 1
         return {}, (_bad_front_matter(error.message, file, line),)
     except _UnreadableError as error:
-        return {}, (_bad_front_matter(error.message, file, None),)
+        return {}, (_bad_front_matter(error.message, file, None if error.line is None else error.line + 1),)
     if meta is None:
         return {}, ()
     if not isinstance(meta, dict):

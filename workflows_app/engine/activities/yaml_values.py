@@ -114,6 +114,8 @@ class _Builder:
             raise BadYamlError(ProblemCode.BAD_YAML, "The text holds more than one document.", line=line)
 
     def _scalar(self, event: yaml.ScalarEvent, line: int | None) -> None:
+        if "\x00" in event.value:
+            raise BadYamlError(ProblemCode.BAD_CHARACTER, "The character U+0000 cannot be stored.", line=line)
         if self._awaits_key():
             self._key(event.value, line)
         else:
@@ -172,10 +174,10 @@ def resolve_plain(word: str) -> Any:
         return None
     if word in _BOOLEAN:
         return _BOOLEAN[word]
-    if _INTEGER.fullmatch(word):
-        return int(word)
-    if _BASED.fullmatch(word):
-        return int(word, 0)
+    if _INTEGER.fullmatch(word) or _BASED.fullmatch(word):
+        whole = int(word, 0 if _BASED.fullmatch(word) else 10)
+        _finite(float(whole))
+        return whole
     if _FLOAT.fullmatch(word):
         return _finite(float(word))
     if _NO_NUMBER.fullmatch(word):
