@@ -87,6 +87,32 @@ def test_a_problem_of_an_activity_stands_at_its_line_and_is_mended_there(ann):
     assert "name: to begin\n" in box
 
 
+@pytest.mark.parametrize("break_", ["\u2028", "\u2029", "\x85", "\r"])
+@pytest.mark.parametrize("format_", ["steps_json", "activity_folder"])
+def test_a_problem_is_mended_in_its_line_whatever_else_unicode_calls_a_line(ann, break_, format_):
+    _row, url = made(ann, format=format_)
+    if format_ == "steps_json":
+        within = "" if break_ == "\r" else break_
+        source = good(description=f"One{within}two").replace('"prompt"', '"promt"', 1)
+        source = json.dumps(json.loads(source), indent=1, ensure_ascii=False)
+        page = text(ann.post(url, typed(source)))
+    else:
+        above = f"# a{break_}# b\n"
+        source = f"{above}id: team.plan\nversion: 1.0.0\ntitle: Plan\ninitialActivity: begn\n"
+        page = text(ann.post(url, typed(source, path="workflow.yaml")))
+    wrong, right = ("promt", "prompt") if format_ == "steps_json" else ("begn", "begin")
+    at = source[: source.index(wrong)].replace("\r", "\n").count("\n") + 1
+
+    change = re.search(rf'value="(change:\d+)"[^>]*data-change-line="{at}"[^>]*data-wrong="{wrong}"', page)
+    assert change
+    given = typed(source, do=change[1], **({} if format_ == "steps_json" else {"path": "workflow.yaml"}))
+    mended = ann.post(url, given)
+
+    assert mended.status_code == 200
+    box = html.unescape(re.search(r"<textarea name=\"text\".*?</textarea>", text(mended), re.DOTALL)[0])
+    assert source.replace(wrong, right).replace("\r", "\n") in box.replace("\r", "\n")
+
+
 def test_what_was_saved_meanwhile_is_shown_beside_what_was_typed_and_nothing_is_lost(ann):
     from workflows_app.models import Workflow
 
@@ -104,6 +130,93 @@ def test_what_was_saved_meanwhile_is_shown_beside_what_was_typed_and_nothing_is_
     assert 'name="base" value="2"' in page
     assert ann.post(save, typed(good(name="Both"), base=2)).status_code == 302
     assert Workflow.objects.get().title == "Both"
+
+
+@pytest.mark.parametrize("open_file", ["workflow.yaml", "resources/blanks.md", "activities/01-a.yaml"])
+def test_a_file_that_was_only_open_does_not_undo_what_somebody_else_saved_in_it(ann, ends, open_file):
+    from workflows_app.selectors.sources import files_of
+
+    edit, save = f"{ROOT}{ends.pk}/edit/", f"{ROOT}{ends.pk}/save/"
+    mine, theirs = Page(ann, edit), Page(ann, edit)
+    mine.do("open:activities/01-a.yaml")
+    mine.text = mine.text.replace("name: A", "name: Mine")
+    for path, words in (("workflow.yaml", ("Ends", "Theirs")), ("resources/blanks.md", ("Blanks", "Theirs"))):
+        theirs.do(f"open:{path}")
+        theirs.text = theirs.text.replace(*words)
+    assert theirs.do("save", url=save).status_code == 302
+    mine.do(f"open:{open_file}")
+
+    assert mine.do("save", url=save).status_code == 400
+    assert mine.do("save", url=save).status_code == 302
+
+    files = files_of(ends.revisions.get(number=3).pk)
+    assert b"title: Theirs" in files["workflow.yaml"]
+    assert b"# Theirs" in files["resources/blanks.md"]
+    assert b"name: Mine" in files["activities/01-a.yaml"]
+
+
+def test_a_file_that_somebody_else_has_removed_does_not_come_back_for_having_been_open(ann, ends):
+    from workflows_app.selectors.sources import files_of
+
+    edit, save = f"{ROOT}{ends.pk}/edit/", f"{ROOT}{ends.pk}/save/"
+    mine, theirs = Page(ann, edit), Page(ann, edit)
+    mine.text = mine.text.replace("Ends", "Mine")
+    mine.do("open:resources/blanks.md")
+    theirs.do("open:resources/blanks.md")
+    theirs.do("drop")
+    assert theirs.do("save", url=save).status_code == 302
+
+    assert mine.do("save", url=save).status_code == 400
+    assert mine.do("save", url=save).status_code == 302
+
+    files = files_of(ends.revisions.get(number=3).pk)
+    assert "resources/blanks.md" not in files
+    assert b"title: Mine" in files["workflow.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("path", "change", "wanted"),
+    [
+        ("resources/mixed.md", ("# Mixed", "# More"), b"\n\n# More\r\nends\n\r\n"),
+        ("resources/mixed.md", ("ends", "ends\nhere"), b"\n\n# Mixed\r\nends\nhere\n\r\n"),
+        ("resources/old.md", ("ends", "still\nends"), b"# Old\rstill\rends\r"),
+        ("workflow.yaml", ("title: Ends", "title: Other\ndescription: x"), None),
+    ],
+)
+def test_lines_that_nobody_touched_keep_their_ends(ann, ends, path, change, wanted):
+    from workflows_app.selectors.sources import files_of
+
+    page = Page(ann, f"{ROOT}{ends.pk}/edit/")
+    page.do(f"open:{path}")
+    page.text = page.text.replace(*change)
+
+    assert page.do("save", url=f"{ROOT}{ends.pk}/save/").status_code == 302
+
+    old, new = (each.replace("\n", "\r\n").encode() for each in change)
+    wanted = wanted or OF_A_FOLDER[path].replace(old, new)
+    assert files_of(ends.revisions.get(number=2).pk) == {**OF_A_FOLDER, path: wanted}
+
+
+def test_what_was_read_as_older_readers_do_stays_so_in_the_editor(house, ann):
+    from teams_app.engine.actors import Door, system_actor
+    from tests.workflow_cast import NOW
+    from workflows_app.engine.source import Strictness
+    from workflows_app.models import Workflow
+    from workflows_app.services import importing
+
+    source = good().replace('"prompt"', '"prompt": "An older one.",\n"prompt"', 1)
+    actor = system_actor(team_id=house.team.id, door=Door.CLI)
+    options = importing.ImportOptions(strictness=Strictness.LEGACY)
+    importing.import_files(actor=actor, files={"workflow.json": source.encode()}, options=options, now=NOW)
+    row = Workflow.objects.get(workflow_id="team.plan")
+    assert (row.error_count, row.warning_count) == (0, 1)
+
+    page = Page(ann, f"{ROOT}{row.pk}/edit/")
+    page.text = page.text.replace('"name": "', '"name": "Another ', 1)
+    assert page.do("save", url=f"{ROOT}{row.pk}/save/").status_code == 302
+
+    row.refresh_from_db()
+    assert (row.latest_number, row.error_count, row.warning_count) == (2, 0, 1)
 
 
 def test_a_walk_rejects_an_answer_that_the_workflow_does_not_have(ann):
@@ -249,7 +362,7 @@ class Page:
     def do(self, what, url=None):
         form = {**self.hidden, "text": self.text.replace("\n", "\r\n"), "message": "", "do": what}
         answer = self.browser.post(url or self.url, form)
-        if answer.status_code == 200:
+        if answer.status_code in {200, 400}:
             self._take(text(answer))
         return answer
 
@@ -274,3 +387,19 @@ def test_files_that_were_only_looked_at_stay_as_they_are(ann, ends):
     assert revision.number == 2
     changed = OF_A_FOLDER["workflow.yaml"].replace(b"Ends", b"Other ends")
     assert files_of(revision.pk) == {**OF_A_FOLDER, "workflow.yaml": changed}
+
+
+@pytest.mark.parametrize("told", ["", "[]", '["a.md", "a.md"]'])
+def test_of_two_uploads_with_one_name_none_is_lost_in_silence(ann, told):
+    from django.core.files.uploadedfile import SimpleUploadedFile
+
+    from workflows_app.models import Workflow
+
+    names = ("workflow.yaml", "01-a.yaml", "01-a.yaml") if not told.startswith('["') else ("a.md", "b.md")
+    uploads = [SimpleUploadedFile(name, b"id: team.ends\n") for name in names]
+
+    refused = text(ann.post(f"{ROOT}import/", {"uploads": uploads, "paths": told}))
+
+    assert "Two of the files are called" in refused
+    assert "as a zip" in refused
+    assert not Workflow.objects.exists()

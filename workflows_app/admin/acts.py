@@ -1,6 +1,7 @@
 """The acts of this app's Studio pages, and their forms. Each makes one call of a service."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
@@ -10,7 +11,7 @@ from django.urls import reverse
 
 from teams_app.admin.pages import Act, Done, Order
 from teams_app.engine.actors import Actor, Permission
-from teams_app.engine.errors import NotFoundError
+from teams_app.engine.errors import InvalidInputError, NotFoundError
 from workflows_app.admin import drafts
 from workflows_app.admin.differences import shown_difference
 from workflows_app.engine.names import MAX_ID_CHARS
@@ -142,6 +143,7 @@ def _import(order: Order) -> Done:
         )
     else:
         names = _names(given["paths"], [each.name for each in uploads])
+        _refuse_same_names(names)
         files = {name: each.read() for name, each in zip(names, uploads, strict=True)}
         done = importing.import_files(actor=order.actor, files=files, options=options, now=order.now)
     warnings = (
@@ -163,6 +165,16 @@ def _names(paths: str, names: list[str]) -> list[str]:
         if isinstance(told, list) and len(told) == len(names) and all(isinstance(each, str) for each in told)
         else names
     )
+
+
+def _refuse_same_names(names: list[str]) -> None:
+    """Of two only one would arrive: without a script browsers leave out the folders."""
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise InvalidInputError(
+            f"Two of the files are called {twice[0][:200]!r}, without the folders that they lie in.",
+            suggestion="Pack the folder as a zip, and import that.",
+        )
 
 
 def _save(order: Order) -> Done:

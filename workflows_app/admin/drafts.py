@@ -2,8 +2,9 @@
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any
 
 from django import forms
@@ -11,11 +12,12 @@ from django import forms
 from teams_app.engine.errors import InvalidInputError
 from workflows_app.admin.source_view import text_of
 from workflows_app.engine.packing import entry_file
-from workflows_app.engine.source import Source, SourceFormat, StepsSchema
+from workflows_app.engine.source import Origin, Source, SourceFormat, StepsSchema, Strictness
 from workflows_app.models import MESSAGE_CHARACTERS, Revision
 from workflows_app.selectors.sources import files_of
 
 _PATH_CHARACTERS = 400
+_ENDS = re.compile(r"(\r\n|\r|\n)")
 # A form gives these back as others, or not at all.
 _UNSHOWN = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 
@@ -72,6 +74,19 @@ class Draft:
             base=self.base, path=first, files=files, changed={**self.changed, path: None}, message=self.message
         )
 
+    def mended(self, path: str, *, line: int, wrong: str, right: str) -> "Draft":
+        lines = _plain(text_of(self.files[path]) or "").split("\n")
+        lines[line - 1] = lines[line - 1].replace(wrong, right, 1)
+        return self.opened(path).written(path, "\n".join(lines))
+
+    def on_top_of(self, latest: Mapping[str, bytes]) -> "Draft":
+        """The same changes where somebody has saved others meanwhile: a file without a change of one's own is as it is there."""
+        files = {path: data for path, data in latest.items() if path not in self.changed}
+        own = {path: self.files[path] for path in self.changed if path in self.files}
+        files = {**files, **own}
+        path = self.path if self.path in files else min(files, default="")
+        return replace(self, files=files, path=path)
+
 
 def begun(revision: Revision, *, path: str) -> Draft:
     files = files_of(revision.pk)
@@ -100,9 +115,12 @@ def read_draft_of(given: Mapping[str, Any], revision: Revision) -> Draft:
 
 
 def source_of(draft: Draft, revision: Revision) -> Source:
+    """Read as the revision was from which it began."""
     return Source(
         format=SourceFormat(revision.format),
         files=draft.files,
+        origin=Origin(revision.origin),
+        strictness=Strictness(revision.strictness),
         schema=StepsSchema(revision.schema) if revision.schema else None,
     )
 
@@ -128,9 +146,26 @@ def _written(text: str, before: bytes | None) -> bytes:
     shown = _text_of(before)
     if shown is None or _plain(shown) == _plain(text):
         return before
-    lines = before.count(b"\n")
-    ending = "\r\n" if lines and before.count(b"\r\n") == lines else "\n"
-    return _plain(text).replace("\n", ending).encode("utf-8", "replace")
+    return _with_ends(_plain(text), shown).encode("utf-8", "replace")
+
+
+def _with_ends(text: str, before: str) -> str:
+    """What stands before and behind the changed lines keeps the ends that it had, and those get the end that most have."""
+    *parts, last = _ENDS.split(before)
+    old, ends = [*parts[::2], last], parts[1::2]
+    new = text.split("\n")
+    usual = max(("\n", "\r\n", "\r"), key=ends.count)
+    above = _alike(zip(new[:-1], old[:-1], strict=False))
+    below = _alike(zip(new[:above:-1], old[:above:-1], strict=False))
+    told = [*ends[:above], *(usual for _ in range(len(new) - 1 - above))]
+    kept = min(below, len(told) - above)
+    told[len(told) - kept :] = ends[len(ends) - kept :]
+    return "".join(f"{line}{end}" for line, end in zip(new, [*told, ""], strict=True))
+
+
+def _alike(pairs: Iterable[tuple[str, str]]) -> int:
+    """How many pairs there are before the first that differ."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _text_of(data: bytes) -> str | None:

@@ -13,6 +13,7 @@ from teams_app.engine.errors import InvalidInputError, WorkrailError
 from workflows_app.admin import source_view, words
 from workflows_app.admin.drafts import Draft, first_of, source_of
 from workflows_app.engine.canonical import UnreadableJsonError, loads_strict
+from workflows_app.engine.places import lines_of_text
 from workflows_app.engine.program import Program
 from workflows_app.engine.simulate import SimulatedOutcome, Simulation
 from workflows_app.engine.trial import deciding_variables, questions_of
@@ -109,7 +110,7 @@ def _shape_at(line: int | None, starts: list[int], problems: list[words.ShownPro
 def _lines_of_ids(text: str) -> dict[str, int]:
     """The first line that says each: `id: plan` of YAML and TOON, and what is quoted beside "id" in JSON."""
     found: dict[str, int] = {}
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(lines_of_text(text), 1):
         bare = line.strip().removeprefix("- ").removesuffix(",")
         if '"id"' in line:
             for said in line.split('"')[1:-1]:

@@ -7,7 +7,7 @@ from itertools import islice, takewhile
 
 from workflows_app.admin.words import ShownProblem
 from workflows_app.engine.activities.documents import STRUCTURED, suffix_of
-from workflows_app.engine.places import line_at, lines_in, replacement
+from workflows_app.engine.places import line_at, lines_in, lines_of_text, replacement
 from workflows_app.engine.problems import WorkflowProblem
 
 MOST_LINES = 5_000
@@ -78,7 +78,7 @@ def lines_of(
     pieces = _json_pieces if path.endswith(".json") else _plain_pieces if path.endswith(".md") else _key_pieces
     return [
         SourceLine(number=number, pieces=room.coloured(line, pieces(line)), problems=tuple(told.get(number, ())))
-        for number, line in enumerate(takewhile(room.takes, text.splitlines()[:MOST_LINES]), 1)
+        for number, line in enumerate(takewhile(room.takes, lines_of_text(text)[:MOST_LINES]), 1)
     ]
 
 
@@ -88,7 +88,7 @@ def placed(*, problems: Iterable[WorkflowProblem], files: Mapping[str, bytes], f
     named = {first, *(problem.file for problem in told)}
     texts = {path: text_of(files[path]) or "" for path in named & files.keys()}
     indexes = {path: lines_in(path, text) for path, text in texts.items() if suffix_of(path) in STRUCTURED}
-    written = {path: text.splitlines() for path, text in texts.items()}
+    written = {path: lines_of_text(text) for path, text in texts.items()}
     return [_placed(problem, written, indexes, first) for problem in told]
 
 

@@ -24,6 +24,7 @@ from workflows_app.admin.differences import shown_difference
 from workflows_app.admin.flow import draw_flow
 from workflows_app.admin.models import content_tabs
 from workflows_app.admin.shared import SharedAdmin
+from workflows_app.engine.places import lines_of_text
 from workflows_app.engine.program import Program
 from workflows_app.engine.values import WorkflowDiff, WorkflowState
 from workflows_app.models import Revision, Workflow
@@ -156,6 +157,7 @@ class WorkflowAdmin(SharedAdmin):
         draft = drafts.read_draft(form, revision)
         meanwhile = None
         if row.latest_number != draft.base:
+            draft = draft.on_top_of(files_of(find_revision(row, None).pk))
             meanwhile = diff_revisions(
                 actor=actor, workflow_id=row.workflow_id, number=row.latest_number, base=draft.base
             )
@@ -300,7 +302,7 @@ def _files(revision: Revision, placed: list[words.ShownProblem]) -> list[dict[st
     for file_path, data in sorted(files_of(revision.pk).items(), key=lambda each: (each[0].count("/"), each[0])):
         text = source_view.text_of(data)
         lines = [] if text is None else source_view.lines_of(path=file_path, text=text, problems=placed, room=room)
-        is_cut = text is not None and len(lines) < len(text.splitlines())
+        is_cut = text is not None and len(lines) < len(lines_of_text(text))
         shown.append({"path": file_path, "lines": lines, "size": len(data), "is_cut": is_cut})
     return shown
 
@@ -360,6 +362,4 @@ def _changed_word(
     found = dict(problems).get(number)
     if found is None or not found.wrong or found.line is None:
         return None
-    lines = draft.files[found.file].decode("utf-8", "replace").split("\n")
-    lines[found.line - 1] = lines[found.line - 1].replace(found.wrong, found.right, 1)
-    return draft.opened(found.file).written(found.file, "\n".join(lines))
+    return draft.mended(found.file, line=found.line, wrong=found.wrong, right=found.right)
