@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 
 import pytest
 
@@ -266,6 +267,41 @@ def test_importing_something_broken_saves_it_and_fails(tmp_path):
     assert code == 1
     assert "too_short" in printed
     assert "saved as revision 1" in printed
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("together", [False, True])
+def test_what_is_imported_and_shown_tells_its_problems_at_their_lines(tmp_path, together):
+    cast = make_cast()
+    root = tmp_path / "flows" / "folder"
+    root.mkdir(parents=True)
+    write_folder(root)
+    activity = root / "activities/01-first.toon"
+    activity.write_bytes(activity.read_bytes().replace(b"    description: Write down", b"    descripton: Write down"))
+    at = activity.read_bytes().partition(b"descripton")[0].count(b"\n") + 1
+    if together:
+        (tmp_path / "flows" / "other.json").write_text(json.dumps(document("team.lines", promt="x"), indent=1))
+    path = tmp_path / "flows" if together else root
+
+    printed, _ = run("import", str(path), "--team", "Alice's team")
+    shown, _ = run("show", "team.folder", "--team", "Alice's team")
+    create(cast.bob, "team.broken", steps=[], promt="x")
+    refused, code = run("simulate", "team.broken", "--team", "Alice's team")
+
+    assert f"team.folder:activities/01-first.toon:{at}: steps[0].descripton warning [unknown_key]" in printed
+    assert f"team.folder:activities/01-first.toon:{at}: steps[0].descripton warning [unknown_key]" in shown
+    if together:
+        assert re.search(r"team\.lines:\d+: promt error \[unknown_key\]", printed)
+    assert (code, "promt error [unknown_key]" in refused) == (1, True)
+
+
+@pytest.mark.parametrize("option", ["--rounds", "--max-steps"])
+@pytest.mark.parametrize("number", ["0", "-1", "2.5", "1e3", "", "many", "٣", "1_0", "9" * 30])
+def test_a_walk_is_not_counted_by_what_is_no_whole_number(tmp_path, option, number):
+    printed, code = run("simulate", write(tmp_path / "a.json", document()), f"{option}={number}")
+
+    assert code != 0
+    assert "is not a whole number above 0" in printed
 
 
 @pytest.mark.django_db

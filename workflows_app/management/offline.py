@@ -65,7 +65,7 @@ def compile_paths(*, paths: Sequence[Path], origin: Origin, strictness: Strictne
         for (place, source), library in zip(found, libraries, strict=True)
     ]
     results = (
-        FileResult(place=place, problems=_at_lines(item.problems, item.source.files), compiled=item)
+        FileResult(place=place, problems=at_lines(item.problems, item.source.files), compiled=item)
         for place, item in compiled
     )
     links = tuple(link for path in paths for link in links_at(path))
@@ -85,7 +85,7 @@ def read_path(path: Path) -> tuple[dict[str, bytes], tuple[WorkflowProblem, ...]
     return unpack(data=path.read_bytes(), filename=path.name)
 
 
-def _at_lines(problems: tuple[WorkflowProblem, ...], files: Mapping[str, bytes]) -> tuple[WorkflowProblem, ...]:
+def at_lines(problems: tuple[WorkflowProblem, ...], files: Mapping[str, bytes]) -> tuple[WorkflowProblem, ...]:
     """Each with the line of its place, where the file is at hand; the one file of a step workflow is not named."""
     only = next(iter(files), "") if len(files) == 1 else ""
     wrong = {problem.file or only for problem in problems if problem.path}

@@ -1,8 +1,9 @@
 """What the command line says of workflows, as text."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from workflows_app.engine.outline_text import outline_lines
 from workflows_app.engine.problems import WorkflowProblem
@@ -20,10 +21,15 @@ def shown(text: str) -> str:
 
 
 def problem_line(problem: WorkflowProblem, *, place: str) -> str:
-    where = ":".join(part for part in (place, problem.file, str(problem.line or "")) if part)
-    path = f" {problem.path}" if problem.path else ""
-    hint = f" {problem.suggestion}" if problem.suggestion else ""
-    return f"{where}:{path} {problem.severity} [{problem.code}] {problem.message}{hint}"
+    return told_line(problem.as_json(), place=place)
+
+
+def told_line(problem: Mapping[str, Any], *, place: str = "") -> str:
+    """Of a problem as it is told: `WorkflowProblem.as_json`."""
+    where = ":".join(str(part) for part in (place, problem.get("file"), problem.get("line")) if part)
+    path, hint = (f" {problem[key]}" if key in problem else "" for key in ("path", "suggestion"))
+    told = f"{path} {problem['severity']} [{problem['code']}] {problem['message']}{hint}"
+    return f"{where}:{told}" if where else told.lstrip()
 
 
 def ignored_line(path: str) -> str:
@@ -49,7 +55,7 @@ def saved_line(saved: Saved) -> str:
     )
 
 
-def detail_lines(detail: WorkflowDetail) -> Iterator[str]:
+def detail_lines(detail: WorkflowDetail, *, problems: Iterable[WorkflowProblem]) -> Iterator[str]:
     workflow, revision = detail.workflow, detail.revision
     yield f"{workflow.workflow_id}  {workflow.title}"
     yield f"{workflow.kind}, {workflow.state}, {'bundled' if workflow.bundled else 'of the team'}, {workflow.id_status}"
@@ -60,7 +66,7 @@ def detail_lines(detail: WorkflowDetail) -> Iterator[str]:
         yield f"also reached as {', '.join(detail.aliases)}"
     if workflow.description:
         yield workflow.description
-    yield from (problem_line(problem, place=workflow.workflow_id) for problem in revision.problems)
+    yield from (problem_line(problem, place=workflow.workflow_id) for problem in problems)
     if detail.program is not None:
         yield from outline_lines(detail.program)
 

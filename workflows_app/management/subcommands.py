@@ -20,9 +20,9 @@ from workflows_app.engine.simulate import SimulatedOutcome, simulate, wrong_answ
 from workflows_app.engine.source import Origin, Strictness
 from workflows_app.engine.values import Include, Saved, WorkflowState, WorkflowValue
 from workflows_app.management import printing
-from workflows_app.management.offline import FileResults, compile_paths, links_at, read_path
+from workflows_app.management.offline import FileResults, at_lines, compile_paths, links_at, read_path
 from workflows_app.selectors.details import read_workflow
-from workflows_app.selectors.sources import diff_revisions, read_program
+from workflows_app.selectors.sources import diff_revisions, files_of, read_program
 from workflows_app.selectors.workflows import WorkflowFilters, list_workflows
 from workflows_app.services.bundled import load_bundled
 from workflows_app.services.importing import ImportOptions, import_files
@@ -61,7 +61,8 @@ def show_command(options: Options) -> Report:
     detail = read_workflow(
         actor=_actor(options), workflow_id=options["workflow"], number=options["revision"], include=include
     )
-    return Report(lines=printing.detail_lines(detail), data=detail)
+    problems = at_lines(detail.revision.problems, files_of(detail.revision.id))
+    return Report(lines=printing.detail_lines(detail, problems=problems), data=detail)
 
 
 def diff_command(options: Options) -> Report:
@@ -99,7 +100,7 @@ def import_command(options: Options) -> Report:
             printing.saved_line(saved),
             *(
                 printing.problem_line(problem, place=f"  {saved.workflow.workflow_id}")
-                for problem in saved.revision.problems
+                for problem in at_lines(saved.revision.problems, files_of(saved.revision.id))
             ),
         )
     ]

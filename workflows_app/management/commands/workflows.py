@@ -1,6 +1,6 @@
 """`./workrail workflows …`: an author's tools, and the ways of a team's library in and out of the database."""
 
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from typing import Any
 
 import msgspec
@@ -49,7 +49,7 @@ class Command(BaseCommand):
 
 def _told(error: WorkrailError) -> str:
     problems = error.details.get("problems", ())
-    listed = [f"  [{problem['code']}] {problem['message']}" for problem in problems if isinstance(problem, dict)]
+    listed = [f"  {printing.told_line(problem)}" for problem in problems if isinstance(problem, dict)]
     return "\n".join([f"{error.message} {error.suggestion or ''}".strip(), *listed])
 
 
@@ -103,10 +103,16 @@ def _simulate(parser: ArgumentParser) -> None:
     parser.add_argument("--revision", type=int, help="the latest when it is not given")
     parser.add_argument("--set", action="append", default=[], metavar="name=value", help="a variable to begin with")
     parser.add_argument("--answers", metavar="file", help="JSON: what is handed in, by step")
-    parser.add_argument("--max-steps", type=int, default=DEFAULT_MAX_STEPS)
-    parser.add_argument("--rounds", type=int, default=1, help="rounds of a loop that an artifact decides")
+    parser.add_argument("--max-steps", type=_number, default=DEFAULT_MAX_STEPS)
+    parser.add_argument("--rounds", type=_number, default=1, help="rounds of a loop that an artifact decides")
     _team(parser)
     _legacy(parser)
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit()) or not 0 < len(text) < 10 or not int(text):
+        raise ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return int(text)
 
 
 def _schema(parser: ArgumentParser) -> None:
