@@ -301,6 +301,61 @@ def test_an_export_is_the_same_bytes_every_time_and_comes_back_the_same(cast):
     assert saved.revision.source_digest == import_files(cast.bob, FOLDER).workflows[0].revision.source_digest
 
 
+@pytest.mark.parametrize("entry", ["flow.yaml", "folder.toon", "Workflow.yml"])
+def test_what_describes_a_folder_under_another_name_is_exported_and_comes_back(cast, entry):
+    from workflows_app.engine.source import Source, SourceFormat
+    from workflows_app.selectors.exports import export_workflow
+    from workflows_app.services import workflows
+
+    about = FOLDER["workflow.toon"]
+    if not entry.endswith(".toon"):
+        about = b"id: team.folder\nversion: 1.0.0\ntitle: A small folder\ninitialActivity: first\n"
+    files = {path: data for path, data in FOLDER.items() if path != "workflow.toon"} | {entry: about}
+    source = Source(format=SourceFormat.ACTIVITY_FOLDER, files=files)
+    made = workflows.create_workflow(actor=cast.bob, source=source, message="", now=NOW)
+    exported = export_workflow(actor=cast.bob, workflow_id="team.folder")
+
+    (saved,) = import_archive(cast.charlie, exported.data, exported.filename).workflows
+
+    assert saved.revision.source_digest == made.revision.source_digest
+    assert saved.revision.workflow_hash == made.revision.workflow_hash
+
+
+@pytest.mark.parametrize(
+    ("spelt", "kept"),
+    [
+        (b"id: folder  # ours", b"id: team.folder  # ours"),
+        (b'"id": "folder"\t# caf\xc3\xa9', b"id: team.folder\t# caf\xc3\xa9"),
+    ],
+)
+@pytest.mark.parametrize("ends", [b"\n", b"\r\n"])
+def test_renaming_keeps_what_is_remarked_behind_the_id(cast, spelt, kept, ends):
+    from workflows_app.selectors.sources import read_source
+
+    about = b"version: 1.0.0\ntitle: A small folder\ninitialActivity: first\n".replace(b"\n", ends)
+    files = {path: data for path, data in FOLDER.items() if path != "workflow.toon"}
+    (saved,) = import_files(cast.bob, {**files, "workflow.yaml": spelt + ends + about}, rename=True).workflows
+
+    stored = read_source(actor=cast.bob, workflow_id=saved.workflow.workflow_id).files["workflow.yaml"]
+    assert stored == kept + ends + about
+
+
+def test_an_export_comes_back_as_what_it_was_where_the_document_does_not_say_its_schema(cast):
+    from workflows_app.selectors.exports import export_workflow
+
+    (first,) = import_files(cast.bob, {"review.json": as_json(document("review"))}, rename=True).workflows
+    exported = export_workflow(actor=cast.bob, workflow_id="team.review")
+    import_files(cast.bob, {"review.json": as_json(document(about="Another."))})
+    of_the_first = export_workflow(actor=cast.bob, workflow_id="team.review", number=1)
+    (again,) = import_files(cast.bob, {exported.filename: exported.data}).workflows
+
+    assert of_the_first == exported
+    assert (again.created, again.revision.number) == (True, 3)
+    assert again.revision.workflow_hash == first.revision.workflow_hash
+    (same,) = import_files(cast.bob, {exported.filename: exported.data}).workflows
+    assert (same.created, same.revision.workflow_hash) == (False, first.revision.workflow_hash)
+
+
 def test_a_workflow_of_steps_is_exported_as_its_document(cast):
     from workflows_app.selectors.exports import export_workflow
 

@@ -68,6 +68,8 @@ def split_workflows(files: Mapping[str, bytes], *, origin: Origin, strictness: S
     roots = _roots(files)
     loose = [path for path in files if path.endswith(".json") and not any(path.startswith(root) for root in roots)]
     likely = {path for path in loose if _looks_like_steps(files[path])}
+    if not roots and not likely and _alone_at_top(files):
+        roots, loose = [""], []
     documents = likely if roots or likely else set(loose)
     parts: dict[str, dict[str, bytes]] = {root: {} for root in roots}
     ignored: list[str] = []
@@ -147,7 +149,7 @@ def with_id(source: Source, *, workflow_id: str) -> Source | None:
     entry = entry_file(source)
     if entry is None:
         return None
-    data = _replaced_id(source.files[entry], source.format, workflow_id)
+    data = _replaced_id(source.files[entry], source.format, workflow_id, entry=entry)
     return None if data is None else replace(source, files={**source.files, entry: data})
 
 
@@ -155,9 +157,13 @@ def entry_file(source: Source) -> str | None:
     files = source.files
     if source.format is SourceFormat.STEPS_JSON:
         return next(iter(files)) if len(files) == 1 else None
-    named = next((name for name in ENTRY_NAMES if name in files), None)
+    return next((name for name in ENTRY_NAMES if name in files), None) or _alone_at_top(files)
+
+
+def _alone_at_top(files: Mapping[str, bytes]) -> str | None:
+    """The one document that stands beside the folders, which describes the workflow under whatever name."""
     alone = [path for path in files if "/" not in path and path.endswith(_DOCUMENT_ENDINGS) and path != _RULES]
-    return named or (alone[0] if len(alone) == 1 else None)
+    return alone[0] if len(alone) == 1 else None
 
 
 def pack_zip(files: Mapping[str, bytes]) -> bytes:
@@ -207,7 +213,7 @@ def _format_at(place: str, roots: list[str]) -> SourceFormat:
     return SourceFormat.ACTIVITY_FOLDER if place in roots else SourceFormat.STEPS_JSON
 
 
-def _replaced_id(data: bytes, source_format: SourceFormat, workflow_id: str) -> bytes | None:
+def _replaced_id(data: bytes, source_format: SourceFormat, workflow_id: str, *, entry: str) -> bytes | None:
     if _is_json(data, source_format):
         text = data.decode("utf-8", "surrogateescape")
         span = _json_id_span(text)
@@ -215,7 +221,13 @@ def _replaced_id(data: bytes, source_format: SourceFormat, workflow_id: str) -> 
             return None
         return (text[: span[0]] + json.dumps(workflow_id) + text[span[1] :]).encode("utf-8", "surrogateescape")
     lines = _last(_ID_LINES.finditer(data))
-    return None if lines is None else data[: lines.start()] + f"id: {workflow_id}".encode() + data[lines.end() :]
+    if lines is None:
+        return None
+    # What follows a blank and `#` is a comment in YAML, and part of the text in TOON.
+    said = lines.group(1).decode("utf-8", "surrogateescape")
+    comment = None if "\n" in said or entry.endswith(".toon") else _COMMENT.search(said)
+    written = f"id: {workflow_id}{comment.group() if comment else ''}".encode("utf-8", "surrogateescape")
+    return data[: lines.start()] + written + data[lines.end() :]
 
 
 def _json_id_span(text: str) -> tuple[int, int] | None:
