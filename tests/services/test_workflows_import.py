@@ -483,6 +483,22 @@ def test_folders_that_arrive_together_find_each_other(cast, one, kit, folder, tr
     assert program.activities[0].triggers[0].workflow == trigger
 
 
+def test_what_is_borrowed_of_a_draft_says_what_to_do_and_it_helps(cast):
+    """The author edits one of the two by itself."""
+    import_files(cast.bob, siblings(b"acme.one", b"acme.kit"))
+    alone = {
+        path.removeprefix("one/"): data for path, data in siblings(b"acme.one", b"acme.kit").items() if "one/" in path
+    }
+    (edited,) = import_files(cast.bob, {**alone, "resources/more.md": b"# More\n"}).workflows
+
+    told = {problem.code: problem.suggestion for problem in edited.revision.problems}
+    assert set(told) >= {"unknown_activity", "unknown_ref", "unknown_skill"}
+    assert set(told.values()) == {"'kit' is not published: publish it, then save this one again."}
+    publish(cast.bob, "acme.kit")
+    (mended,) = import_files(cast.bob, {**alone, "resources/more.md": b"# More\n"}).workflows
+    assert (mended.created, mended.revision.problems) == (True, ())
+
+
 def test_a_delegation_is_renamed_with_the_workflow_that_it_starts(cast):
     from workflows_app.selectors.sources import read_program
 

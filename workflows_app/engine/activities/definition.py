@@ -182,7 +182,7 @@ def _tell_missing(shape: FolderShape, place: str, reference: str, fragments: Fra
     absent = fragments.absent_owner(reference)
     if absent:
         message = f"The rule {reference[:80]!r} is left out: the workflow {absent[:80]!r} is not here."
-        shape.warn(ProblemCode.UNKNOWN_REF, place, message, f"Import {absent[:80]!r} as well, then this one again.")
+        shape.warn(ProblemCode.UNKNOWN_REF, place, message, fragments.advice_on(absent))
         return
     hint = shape.findings.hint(reference, fragments.rule_names())
     message = f"No rule fragment {reference[:80]!r} is known."

@@ -28,10 +28,18 @@ REFERRING = "ref"
 class FragmentIndex:
     """What a `ref` means. `name` is looked for where it stands, then in `meta`; `workflow::name` in that workflow only."""
 
-    def __init__(self, *, own: str, held: Fragments, of: Callable[[str], Fragments | None]) -> None:
+    def __init__(
+        self,
+        *,
+        own: str,
+        held: Fragments,
+        of: Callable[[str], Fragments | None],
+        unpublished: Callable[[str], str],
+    ) -> None:
         self._own = own
         self._held = held
         self._of = of
+        self._unpublished = unpublished
 
     def rule(self, reference: str) -> tuple[str, ...] | None:
         """The texts of a rule fragment; None where there is none of that name."""
@@ -65,6 +73,10 @@ class FragmentIndex:
         owner, colons, _ = reference.partition("::")
         known = not colons or owner_named(owner, self._own) == self._own or self._of(owner) is not None
         return "" if known else owner
+
+    def advice_on(self, owner: str) -> str:
+        """How an absent one comes to be at hand."""
+        return self._unpublished(owner) or f"Import {owner[:80]!r} as well, then this one again."
 
     def _candidates(self, reference: str, home: str) -> Iterator[tuple[str, Fragments]]:
         owner, colons, name = reference.partition("::")

@@ -31,6 +31,12 @@ class Neighbours:
     def are_too_large(self) -> bool:
         return self._left < 0
 
+    def unpublished(self, owner: str) -> str:
+        """What to do where the workflow is there and nothing of it can be referred to; empty where it is not there, or can."""
+        if not owner or owner not in self._library.workflow_ids or self._files_of(owner) is not None:
+            return ""
+        return f"{owner[:80]!r} is not published: publish it, then save this one again."
+
     def _files_of(self, owner: str) -> Mapping[str, bytes] | None:
         """None for one that nobody knows, and for whatever is asked when there is too much."""
         if owner not in self._files:

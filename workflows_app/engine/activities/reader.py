@@ -57,7 +57,10 @@ def compile_folder(*, source: Source, library: Library, reading: SharedReading |
     shape = FolderShape(document.value, findings=findings, file=document.file)
     neighbours = Neighbours(library=library, strictness=source.strictness, reading=reading)
     fragments = FragmentIndex(
-        own=shape.text("id"), held=fragments_of(document.value, file=document.file), of=neighbours.fragments
+        own=shape.text("id"),
+        held=fragments_of(document.value, file=document.file),
+        of=neighbours.fragments,
+        unpublished=neighbours.unpublished,
     )
     definition = read_definition(shape, fragments=fragments)
     if definition.id:
@@ -125,7 +128,9 @@ class _Compiler:
             activities_folder=definition.activities_folder,
         )
         shelf = SkillFolder(self._folder, strictness=source.strictness, reading=reading)
-        self._skills = Skills(own=shelf, shelf_of=self._neighbours.shelf, findings=findings)
+        self._skills = Skills(
+            own=shelf, shelf_of=self._neighbours.shelf, findings=findings, unpublished=self._neighbours.unpublished
+        )
         self._provenance: list[Provenance] = []
         self._unread: set[str] = set()
 
@@ -235,7 +240,8 @@ class _Compiler:
         if entry is None:
             message = f"No activity file {reference[:80]!r} is in this folder or in another workflow."
             folder = self._neighbours.folder(home) if home else None
-            hint = self._findings.hint(reference.rpartition("/")[2], _file_names(folder or self._folder))
+            names = _file_names(folder or self._folder)
+            hint = self._neighbours.unpublished(home) or self._findings.hint(reference.rpartition("/")[2], names)
             self._shape.problem(
                 ProblemCode.UNKNOWN_ACTIVITY,
                 place,

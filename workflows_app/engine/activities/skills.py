@@ -101,11 +101,17 @@ class Skills:
     """All skills that a workflow can refer to, and which of them it did."""
 
     def __init__(
-        self, *, own: SkillFolder, shelf_of: Callable[[str], SkillFolder | None], findings: FolderFindings
+        self,
+        *,
+        own: SkillFolder,
+        shelf_of: Callable[[str], SkillFolder | None],
+        findings: FolderFindings,
+        unpublished: Callable[[str], str],
     ) -> None:
         self._own = own
         self._shelf_of = shelf_of
         self._findings = findings
+        self._unpublished = unpublished
         self._asked: dict[SkillFolder, None] = {}
         self._others: dict[tuple[str, str], HeldDocuments] = {}
 
@@ -146,7 +152,8 @@ class Skills:
                 if broken
                 else f"No skill {reference[:80]!r} is {place}."
             )
-            hint = f"Mend {broken}." if broken else self._findings.hint(reference, *self._names())
+            named = self._unpublished(reference.partition("/" if slash else "::")[0])
+            hint = f"Mend {broken}." if broken else named or self._findings.hint(reference, *self._names())
             at.warn(ProblemCode.UNKNOWN_SKILL, key, message, hint)
         return held
 
