@@ -12,7 +12,7 @@ MOST_CANDIDATES = 256
 _LIKE_ENOUGH = 0.6
 
 
-def closest(word: str, known: Iterable[str]) -> str | None:
+def closest(word: str, known: Iterable[str], *, like_enough: float = _LIKE_ENOUGH) -> str | None:
     """The known name that is most like the word: another way to write it, or one misspelt."""
     if len(word) > LONGEST_WORD:
         return None
@@ -20,7 +20,7 @@ def closest(word: str, known: Iterable[str]) -> str | None:
     wanted = _folded(word)
     if wanted in names:
         return names[wanted]
-    found = difflib.get_close_matches(wanted, _promising(wanted, list(names)), n=1, cutoff=_LIKE_ENOUGH)
+    found = difflib.get_close_matches(wanted, _promising(wanted, list(names)), n=1, cutoff=like_enough)
     return names[found[0]] if found else None
 
 

@@ -252,6 +252,61 @@ def test_a_variable_that_nobody_declares_is_told_once():
     assert {p.message.split("'")[1] for p in found} == {"typo", "deep", "set_here", "plan"}
 
 
+SETS = {"action": "set", "value": True}
+
+
+def using(name):
+    """The ways in which nothing but an activity's own acts use a variable, and what of the activity each is."""
+    show = {"action": "message", "message": f"It is {{{name}}}."}
+    passing = {"workflow": "team.other", "passContext": [name]}
+    return {
+        "entryActions[0]": {"entryActions": [{**SETS, "target": name}]},
+        "exitActions[0]": {"exitActions": [{**SETS, "target": f"{name}.part"}]},
+        "steps[0].actions[0]": {"steps": [step("do", actions=[{**SETS, "target": name}])]},
+        "steps[0].actions[1]": {"steps": [step("do", actions=[{**SETS, "target": "x"}, show])]},
+        "triggers": {"triggers": [passing]},
+        "steps[0].triggers": {"steps": [step("do", triggers=[passing])]},
+    }
+
+
+@pytest.mark.parametrize("place", using(""))
+@pytest.mark.parametrize("name", ["plan_aproved", "planApproved", "plan-approved", "plan_approvd"])
+def test_a_declared_name_that_is_misspelt_is_told_wherever_it_is_used(place, name):
+    declared = [{"name": "plan_approved", "type": "boolean"}, {"name": "x", "type": "boolean"}]
+    about = workflow(variables=declared)
+
+    problem = only(compiled(folder(activity(**using(name)[place]), about=about)).warnings, "undeclared_variable")
+
+    assert (problem.path, problem.suggestion) == (place, "Did you mean 'plan_approved'?")
+    assert repr(name) in problem.message
+
+
+@pytest.mark.parametrize("place", using(""))
+@pytest.mark.parametrize("name", ["current_activity", "approved", "plan", "currentItem", "entry"])
+def test_what_only_acts_use_needs_no_declaration(place, name):
+    declared = [{"name": name, "type": "boolean"} for name in ("plan_approved", "entries", "x")]
+    loop = {
+        "id": "each",
+        "name": "Each",
+        "type": "forEach",
+        "over": "entries",
+        "variable": "entry",
+        "steps": [step("a")],
+    }
+    about = workflow(variables=declared)
+
+    found = compiled(folder(activity(loops=[loop], **using(name)[place]), about=about)).warnings
+
+    assert "undeclared_variable" not in codes(found)
+
+
+def test_a_name_is_told_once_whatever_uses_it():
+    asks = step("do", condition=equals("plan_aproved", value=True), actions=[{**SETS, "target": "plan_aproved"}])
+    about = workflow(variables=[{"name": "plan_approved", "type": "boolean"}])
+
+    assert only(compiled(folder(activity(steps=[asks]), about=about)).warnings, "undeclared_variable")
+
+
 def test_what_the_rounds_of_a_loop_add_needs_no_declaration():
     loop = {
         "id": "l",

@@ -5,7 +5,9 @@ way that leads nowhere: whoever takes it is stuck.
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
+from teams_app.engine.closest import closest
 from workflows_app.engine import conditions, placeholders
 from workflows_app.engine.activities import value_types
 from workflows_app.engine.activities.lasting import lasting_answers
@@ -27,6 +29,9 @@ from workflows_app.engine.walker import TERMINAL_TARGETS
 
 # What the walk itself adds to the context inside a loop.
 _ROUND_VARIABLES = frozenset({"currentIteration", "currentItem", "currentIndex"})
+# So alike are two names of which one is misspelt, and so many are looked at.
+_MISSPELT = 0.9
+_MOST_COMPARED = 200
 
 
 Hint = Callable[[str, Iterable[str]], str]
@@ -262,8 +267,42 @@ def _undeclared(program: Program, places: LintPlaces) -> Iterator[WorkflowProble
         root = name.partition(".")[0]
         if root and root not in told and root not in declared and name not in declared:
             told.add(root)
-            message = f"The variable {root[:80]!r}, used by {user.said}, is not declared."
-            yield _warning(ProblemCode.UNDECLARED_VARIABLE, message, user.place, places.hint(root, declared))
+            yield _not_declared(root, user, places.hint(root, declared))
+    yield from _misspelt(program, places, told)
+
+
+def _misspelt(program: Program, places: LintPlaces, told: Collection[str]) -> Iterator[WorkflowProblem]:
+    """What only actions set or show, and what a trigger passes on, is often not declared. Nearly a declared name is hardly meant."""
+    declared = [variable.name for variable in program.variables]
+    rounds = {name for activity in program.activities for name in _round_names(activity)}
+    known = {"", *declared, *rounds, *_ROUND_VARIABLES, *told}
+    unknown: dict[str, value_types.User] = {}
+    for activity in program.activities:
+        at = places.activities[activity.id]
+        for name, user in (*value_types.names_in_actions(activity, at), *_passed_on(activity, at)):
+            root = name.partition(".")[0]
+            if root not in known and name not in known:
+                unknown.setdefault(root, user)
+    for name, user in islice(unknown.items(), _MOST_COMPARED):
+        meant = closest(name, declared, like_enough=_MISSPELT)
+        if meant is not None:
+            yield _not_declared(name, user, f"Did you mean {meant!r}?")
+
+
+def _not_declared(name: str, user: value_types.User, suggestion: str) -> WorkflowProblem:
+    message = f"The variable {name[:80]!r}, used by {user.said}, is not declared."
+    return _warning(ProblemCode.UNDECLARED_VARIABLE, message, user.place, suggestion)
+
+
+def _passed_on(activity: Activity, at: ActivityPlaces) -> Iterator[tuple[str, value_types.User]]:
+    for trigger, place in _all_triggers(activity, at):
+        for name in trigger.pass_context:
+            yield name, value_types.User(said=f"the trigger of {trigger.workflow[:80]!r}", place=place)
+
+
+def _round_names(activity: Activity) -> Iterator[str]:
+    for loop in _loops(activity):
+        yield from (loop.item_variable, loop.iteration_variable)
 
 
 def _used_variables(program: Program, places: LintPlaces) -> Iterator[tuple[str, value_types.User]]:
@@ -271,7 +310,7 @@ def _used_variables(program: Program, places: LintPlaces) -> Iterator[tuple[str,
         for name in (mode.activation_variable, *sorted(mode.defaults)):
             yield name, value_types.user_of_mode(program, index, places.workflow)
     for activity in program.activities:
-        of_loops = {name for loop in _loops(activity) for name in (loop.item_variable, loop.iteration_variable)}
+        of_loops = set(_round_names(activity))
         for name, user in _uses(activity, places.activities[activity.id]):
             if name.partition(".")[0] not in of_loops | _ROUND_VARIABLES:
                 yield name, user

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from workflows_app.engine import placeholders
 from workflows_app.engine.activities.shape import ActivityPlaces, AuthoredPlace, FolderShape
 from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem
 from workflows_app.engine.program import (
@@ -125,6 +126,15 @@ def set_by_options(activity: Activity, places: ActivityPlaces) -> Iterator[tuple
             user = User(said=said, place=places.option(checkpoint.id, option.id))
             for name, value in sorted(option.effect.set_variable.items() if option.effect is not None else ()):
                 yield name, value, user
+
+
+def names_in_actions(activity: Activity, places: ActivityPlaces) -> Iterator[tuple[str, User]]:
+    """The variables that its actions set, or show in their messages."""
+    for action, user in _actions(activity, places):
+        if action.action is ActionKind.SET:
+            yield action.target, user
+        for name in sorted(placeholders.single_names_in(action.message)):
+            yield name, user
 
 
 def _actions(activity: Activity, places: ActivityPlaces) -> Iterator[tuple[Action, User]]:
