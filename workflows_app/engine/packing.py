@@ -13,13 +13,16 @@ from typing import Any, TypeVar
 
 from workflows_app.engine import canonical
 from workflows_app.engine.activities.documents import read_document
-from workflows_app.engine.source import Origin, Source, SourceFormat, Strictness
+from workflows_app.engine.source import Origin, Source, SourceFormat, StepsSchema, Strictness
+from workflows_app.engine.steps.findings import StepFindings
+from workflows_app.engine.steps.versions import schema_of
 
 ENTRY_NAMES = ("workflow.toon", "workflow.yaml", "workflow.yml")
 SOURCE_SCHEMA_VERSION = 1
 
 _DOCUMENT_ENDINGS = (".toon", ".yaml", ".yml")
 _RULES = "rules.toon"
+_SCHEMA_NAME = "urn:workrail:steps:"
 # Windows begins a text with it.
 _MARK = "\ufeff"
 # The key, and its value up to the next line that is not indented; empty lines and comments may stand between.
@@ -151,6 +154,20 @@ def with_id(source: Source, *, workflow_id: str) -> Source | None:
         return None
     data = _replaced_id(source.files[entry], source.format, workflow_id, entry=entry)
     return None if data is None else replace(source, files={**source.files, entry: data})
+
+
+def with_schema(data: bytes, *, schema: StepsSchema) -> bytes:
+    """A document that says for which schema it was written, every other byte kept; as it is where it reads so without that."""
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError):
+        return data
+    if not isinstance(document, dict) or schema_of(document=document, hint=None, findings=StepFindings()) is schema:
+        return data
+    before, brace, after = data.partition(b"{")
+    comma = b"," if document else b""
+    said = "$schema" in document
+    return data if said else before + brace + f'"$schema": "{_SCHEMA_NAME}{schema.value}"'.encode() + comma + after
 
 
 def entry_file(source: Source) -> str | None:

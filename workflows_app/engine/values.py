@@ -79,6 +79,7 @@ class SourceFiles:
     format: SourceFormat
     files: Mapping[str, bytes]
     source_digest: str
+    schema: StepsSchema | None = None
 
 
 class Include(StrEnum):

@@ -8,7 +8,7 @@ from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import NotFoundError, PreconditionFailedError
 from workflows_app.engine.diffs import MAX_CHANGES, diff_files, diff_programs, titles_of
 from workflows_app.engine.program import Program
-from workflows_app.engine.source import SourceFormat
+from workflows_app.engine.source import SourceFormat, StepsSchema
 from workflows_app.engine.values import SourceFiles, WorkflowDiff
 from workflows_app.models import Revision, RevisionFile, Workflow
 from workflows_app.selectors.cache import ByteBoundedCache
@@ -72,6 +72,7 @@ def source_files(row: Workflow, revision: Revision) -> SourceFiles:
         format=SourceFormat(revision.format),
         files=files_of(revision.pk),
         source_digest=revision.source_digest,
+        schema=StepsSchema(revision.schema) if revision.schema else None,
     )
 
 

@@ -8,14 +8,13 @@ from django.db import IntegrityError, transaction
 
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError
-from workflows_app.engine import canonical
 from workflows_app.engine.intake import normalise_paths, unpack
 from workflows_app.engine.names import is_legacy, suggested_id
 from workflows_app.engine.packing import Found, authored_id, by_folder, split_workflows
 from workflows_app.engine.reading import SharedReading
-from workflows_app.engine.source import Origin, Source, SourceFormat, Strictness
+from workflows_app.engine.source import Origin, Source, Strictness
 from workflows_app.engine.values import ImportedWorkflow, Saved
-from workflows_app.models import Revision, Workflow
+from workflows_app.models import Workflow
 from workflows_app.selectors.workflows import visible_workflows
 from workflows_app.services.compiling import (
     Compiled,
@@ -26,7 +25,7 @@ from workflows_app.services.compiling import (
 )
 from workflows_app.services.extensions import alias_is_free, point_alias
 from workflows_app.services.turns import hold_names
-from workflows_app.services.workflows import add_new, append_revision, as_before, locked, taken
+from workflows_app.services.workflows import add_new, append_revision, locked, taken
 
 MAX_WORKFLOWS = 50
 
@@ -103,8 +102,7 @@ class _Arrival:
 def _arrivals(actor: Actor, found: tuple[Found, ...], *, rename: bool) -> tuple[_Arrival, ...]:
     """Each compiled with the others at hand: by the ids that they come with, and by those that they get."""
     reading = SharedReading()
-    renamed_ones = (_with_own_id(actor, item, reading, rename=rename) for item in found)
-    named = [(old, _as_saved(actor, source)) for old, source in renamed_ones]
+    named = [_with_own_id(actor, item, reading, rename=rename) for item in found]
     siblings = {source_id: source for old, source in named for source_id in (authored_id(source), old) if source_id}
     said = [source_id for _, source in named if (source_id := authored_id(source))]
     if len(set(said)) < len(said):
@@ -135,16 +133,6 @@ def _with_own_id(actor: Actor, item: Found, reading: SharedReading, *, rename: b
     # Compiled under its old id once: which schema it was written for shows in what the compiler makes of it.
     before = compile_for(actor=actor, source=item.source, reading=reading)
     return workflow_id, renamed(source=item.source, program=before.program, workflow_id=suggested)
-
-
-def _as_saved(actor: Actor, source: Source) -> Source:
-    """A document that comes back, such as an export, is of the schema of the revision that has it: it may not say so itself."""
-    if source.format is not SourceFormat.STEPS_JSON:
-        return source
-    blobs = [canonical.digest(data) for data in source.files.values()]
-    revisions = Revision.objects.filter(workflow__team_id=actor.team_id, workflow__workflow_id=authored_id(source))
-    same = revisions.filter(files__blob_id__in=blobs).order_by("-number").first()
-    return source if same is None else as_before(source, same)
 
 
 def _check(item: Found, compiled: Compiled, *, rename: bool) -> None:

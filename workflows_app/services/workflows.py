@@ -47,7 +47,7 @@ def revise_workflow(
     """A new revision on top of `base_revision`, which must still be the latest. What runs does not change."""
     actor.require(Permission.EDIT_WORKFLOWS)
     found = own_workflow(actor, workflow_id)
-    compiled = compile_for(actor=actor, source=as_before(source, find_revision(found, None)))
+    compiled = compile_for(actor=actor, source=_as_before(source, find_revision(found, None)))
     if compiled.workflow_id != found.workflow_id:
         raise InvalidInputError(
             f"The source says the id {compiled.workflow_id!r}, and the workflow is {found.workflow_id!r}.",
@@ -157,7 +157,7 @@ def taken(workflow_id: str) -> PreconditionFailedError:
     )
 
 
-def as_before(source: Source, latest: Revision) -> Source:
+def _as_before(source: Source, latest: Revision) -> Source:
     """A source that does not say for which schema it was written is of the schema of the revision before it."""
     if source.schema is not None or not latest.schema or source.format is not SourceFormat.STEPS_JSON:
         return source
