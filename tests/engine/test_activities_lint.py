@@ -264,6 +264,8 @@ def using(name):
         "exitActions[0]": {"exitActions": [{**SETS, "target": f"{name}.part"}]},
         "steps[0].actions[0]": {"steps": [step("do", actions=[{**SETS, "target": name}])]},
         "steps[0].actions[1]": {"steps": [step("do", actions=[{**SETS, "target": "x"}, show])]},
+        "entryActions[1]": {"entryActions": [{**SETS, "target": "x"}, {**SETS, "target": "x", "value": f"{{{name}}}"}]},
+        "exitActions[1]": {"exitActions": [show | {"message": "Bye."}, {"action": "validate", "target": f"!{name}"}]},
         "triggers": {"triggers": [passing]},
         "steps[0].triggers": {"steps": [step("do", triggers=[passing])]},
     }
@@ -298,6 +300,31 @@ def test_what_only_acts_use_needs_no_declaration(place, name):
     found = compiled(folder(activity(loops=[loop], **using(name)[place]), about=about)).warnings
 
     assert "undeclared_variable" not in codes(found)
+
+
+def test_a_place_of_documents_with_a_misspelt_name_is_told():
+    about = workflow(
+        variables=[{"name": "planning_folder", "type": "string"}],
+        artifactLocations={"planning": "{planing_folder}/plan", "reviews": "{planning_folder}/reviews"},
+    )
+    document = {"id": "plan", "name": "plan.md", "location": "planing"}
+    free = {"id": "note", "name": "note.md", "location": "docs/reviews"}
+
+    found = compiled(folder(activity(artifacts=[free, document]), about=about)).warnings
+
+    told = {(problem.code.value, problem.path, problem.suggestion) for problem in found}
+    assert told >= {
+        ("undeclared_variable", "artifactLocations.planning", "Did you mean 'planning_folder'?"),
+        ("unknown_ref", "artifacts[1].location", "Did you mean 'planning'?"),
+    }
+    assert codes(found).count("unknown_ref") == 1
+
+
+def test_a_time_that_nobody_looks_at_is_told():
+    asking = {"autoAdvanceMs": 1000, "defaultOption": "yes"}
+    found = warnings(activity("one", checkpoints=[checkpoint("c", **asking)]))
+    assert only(found, ProblemCode.IGNORED_FIELD).path == "checkpoints[0].autoAdvanceMs"
+    assert codes(warnings(activity("one", checkpoints=[checkpoint("c", blocking=False, **asking)]))) == []
 
 
 def test_a_name_is_told_once_whatever_uses_it():
@@ -338,7 +365,7 @@ def test_a_checkpoint_without_options_cannot_be_answered():
     ("said", "code"),
     [
         ({"autoAdvanceMs": 10, "blocking": False}, "missing_key"),
-        ({"autoAdvanceMs": 10, "defaultOption": "yse"}, "unknown_option"),
+        ({"autoAdvanceMs": 10, "blocking": False, "defaultOption": "yse"}, "unknown_option"),
         ({"defaultOption": "maybe"}, "unknown_option"),
     ],
 )

@@ -63,6 +63,7 @@ def lint(*, program: Program, places: LintPlaces, workflow_ids: frozenset[str]) 
         yield from _triggers(program, activity, workflow_ids, places)
         yield from _decisions(activity, at)
         yield from _no_default(activity, at)
+        yield from _locations(program, activity, at)
         yield from value_types.mismatches(program, activity, at)
         for checkpoint in activity.checkpoints:
             yield from _checkpoint(checkpoint, at, places.hint)
@@ -222,6 +223,17 @@ def _no_default(activity: Activity, at: ActivityPlaces) -> Iterator[WorkflowProb
         yield _warning(ProblemCode.MISSING_KEY, message, at.own(key), advice)
 
 
+def _locations(program: Program, activity: Activity, at: ActivityPlaces) -> Iterator[WorkflowProblem]:
+    """A location is one that the workflow names, or a path; nearly a name is hardly a path."""
+    for index, artifact in enumerate(activity.artifacts[:_MOST_COMPARED]):
+        if artifact.location and artifact.location not in program.artifact_locations:
+            meant = closest(artifact.location, program.artifact_locations, like_enough=_MISSPELT)
+            if meant is not None:
+                message = f"The workflow names no location {artifact.location[:80]!r}."
+                place = at.own(f"artifacts[{index}].location")
+                yield _warning(ProblemCode.UNKNOWN_REF, message, place, f"Did you mean {meant!r}?")
+
+
 def _checkpoint(checkpoint: Checkpoint, at: ActivityPlaces, hint_at: Hint) -> Iterator[WorkflowProblem]:
     default = at.checkpoint(checkpoint.id, "defaultOption")
     options = [option.id for option in checkpoint.options]
@@ -231,6 +243,10 @@ def _checkpoint(checkpoint: Checkpoint, at: ActivityPlaces, hint_at: Hint) -> It
     if checkpoint.auto_advance_ms is not None and not checkpoint.default_option:
         message = f"The checkpoint {checkpoint.id!r} answers itself after a time, with no default option to choose."
         yield _warning(ProblemCode.MISSING_KEY, message, default)
+    if checkpoint.auto_advance_ms is not None and checkpoint.blocking:
+        message = f"The checkpoint {checkpoint.id!r} waits until it is answered; its time is not looked at."
+        advice = "Write `blocking: false` where it may go on by itself, or leave out the time."
+        yield _warning(ProblemCode.IGNORED_FIELD, message, at.checkpoint(checkpoint.id, "autoAdvanceMs"), advice)
     if checkpoint.default_option and checkpoint.default_option not in options:
         message = f"The default {checkpoint.default_option[:80]!r} is not an option of {checkpoint.id!r}."
         hint = hint_at(checkpoint.default_option, options)
@@ -277,16 +293,26 @@ def _misspelt(program: Program, places: LintPlaces, told: Collection[str]) -> It
     rounds = {name for activity in program.activities for name in _round_names(activity)}
     known = {"", *declared, *rounds, *_ROUND_VARIABLES, *told}
     unknown: dict[str, value_types.User] = {}
-    for activity in program.activities:
-        at = places.activities[activity.id]
-        for name, user in (*value_types.names_in_actions(activity, at), *_passed_on(activity, at)):
-            root = name.partition(".")[0]
-            if root not in known and name not in known:
-                unknown.setdefault(root, user)
+    for name, user in _mentioned(program, places):
+        root = name.partition(".")[0]
+        if root not in known and name not in known:
+            unknown.setdefault(root, user)
     for name, user in islice(unknown.items(), _MOST_COMPARED):
         meant = closest(name, declared, like_enough=_MISSPELT)
         if meant is not None:
             yield _not_declared(name, user, f"Did you mean {meant!r}?")
+
+
+def _mentioned(program: Program, places: LintPlaces) -> Iterator[tuple[str, value_types.User]]:
+    for activity in program.activities:
+        at = places.activities[activity.id]
+        yield from value_types.names_in_actions(activity, at)
+        yield from _passed_on(activity, at)
+    for key, location in program.artifact_locations.items():
+        user = value_types.User(
+            said=f"the location {key[:80]!r}", place=places.workflow.place(f"artifactLocations.{key[:80]}")
+        )
+        yield from ((name, user) for name in sorted(placeholders.single_names_in(location.path)))
 
 
 def _not_declared(name: str, user: value_types.User, suggestion: str) -> WorkflowProblem:

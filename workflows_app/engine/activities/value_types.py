@@ -1,5 +1,6 @@
 """Values that a variable of the declared type never has: what is compared with it, and what is put into it."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -32,6 +33,8 @@ _TYPES: Mapping[VariableType, type | tuple[type, ...]] = {
     VariableType.ARRAY: list,
     VariableType.OBJECT: dict,
 }
+# The variable that a demand begins with: `plan_approved`, `!ready`, `findings == []`.
+_DEMANDED = re.compile(r"[\s!(]*([A-Za-z_][\w-]*)")
 _EQUALITY = {Operator.EQUALS, Operator.NOT_EQUALS}
 
 
@@ -129,12 +132,14 @@ def set_by_options(activity: Activity, places: ActivityPlaces) -> Iterator[tuple
 
 
 def names_in_actions(activity: Activity, places: ActivityPlaces) -> Iterator[tuple[str, User]]:
-    """The variables that its actions set, or show in their messages."""
+    """The variables that its actions set, put into others, demand, or show in their messages."""
     for action, user in _actions(activity, places):
+        names: set[str] = set(placeholders.single_names_in(action.message))
         if action.action is ActionKind.SET:
-            yield action.target, user
-        for name in sorted(placeholders.single_names_in(action.message)):
-            yield name, user
+            names |= {action.target, *placeholders.names_of_value(action.value)}
+        elif action.action is ActionKind.VALIDATE and (demanded := _DEMANDED.match(action.target)):
+            names.add(demanded[1])
+        yield from ((name, user) for name in sorted(names))
 
 
 def _actions(activity: Activity, places: ActivityPlaces) -> Iterator[tuple[Action, User]]:
