@@ -25,6 +25,21 @@ def test_a_for_loop_counts_to_a_number_or_to_a_variable():
     assert looped(type="for", count="limits.rounds").count == ("limits", "rounds")
 
 
+@pytest.mark.parametrize(("written", "count"), [("3", 3), (" 10 ", 10), ("2.0", 2), ("0", 0)])
+def test_a_count_in_quotation_marks_is_a_number_and_no_variable(written, count):
+    document = workflow(loop("again", [step("inner")], type="for", count=written, maxIterations=20))
+    assert items_of(document)["again"].count == count
+    assert ("wrong_type", "steps[0].loop.count") in warnings_of(document)
+
+
+@pytest.mark.parametrize("written", ["2.5", "-1", "1001", 2.5, -1, -0.5, 1e300, True, False, None, [], {}])
+def test_a_count_that_is_no_number_of_rounds_is_refused(written):
+    document = workflow(loop("again", [step("inner")], type="for", count=written))
+    assert [path for code, path in errors_of(document) if code in {"bad_value", "wrong_type"}] == [
+        "steps[0].loop.count"
+    ]
+
+
 def test_a_for_each_loop_names_its_list_its_item_and_its_index():
     made = looped(type="forEach", items="found.files", itemVar="file", indexVar="number")
     assert (made.items, made.item_variable, made.index_variable) == (("found", "files"), "file", "number")

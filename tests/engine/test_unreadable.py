@@ -185,6 +185,27 @@ def test_nobody_is_told_to_put_what_has_parts_into_quotation_marks(value):
     assert "quotation" not in problem.suggestion
 
 
+@pytest.mark.parametrize("value", ["5", "five", 2.5, 0, -1, True, "", "1e3", 1e300, [3], {}])
+@pytest.mark.parametrize("key", ["maxIterations", "autoAdvanceMs"])
+def test_what_is_no_number_says_how_one_is_written(key, value):
+    if key == "maxIterations":
+        wrong = activity(
+            "work", loops=[{"id": "l", "name": "L", "type": "forEach", "over": "x", "steps": [], key: value}]
+        )
+    else:
+        wrong = activity("work", checkpoints=[{**TWO, "id": "c", "name": "C", "blocking": False, key: value}])
+    (problem,) = compiled(folder(wrong)).errors
+    assert (problem.code, problem.path.rpartition(".")[2]) == (ProblemCode.BAD_VALUE, key)
+    assert "digits alone" in problem.suggestion
+
+
+@pytest.mark.parametrize("value", ["yes", "no", "on", "true", "False", 1, 0, [], {}])
+def test_what_is_neither_true_nor_false_says_how_it_is_written(value):
+    (problem,) = compiled(folder(activity("work", required=value))).errors
+    assert (problem.code, problem.path) == (ProblemCode.WRONG_TYPE, "required")
+    assert "without quotation marks" in problem.suggestion
+
+
 ASKS = {"kind": "checkpoint", "id": "c", "ref": "one"}
 TWO = {"message": "Two?", "options": [{"id": "a", "label": "A"}]}
 

@@ -232,6 +232,15 @@ def test_a_walk_rejects_an_answer_that_the_workflow_does_not_have(ann):
     assert "are no JSON" in broken
 
 
+@pytest.mark.parametrize("rounds", ["2.5", "-1", "", "many", "٣", "1e2", "9999"])
+def test_a_walk_by_what_is_no_number_of_rounds_says_what_was_typed(ann, rounds):
+    _, url = made(ann)
+
+    page = html.unescape(text(ann.post(url, typed(good(), do="walk", rounds=rounds))))
+
+    assert f"{rounds!r} is no number of rounds. Say 1 to 50." in page
+
+
 def test_files_are_added_changed_and_removed_over_several_tabs_before_one_save(ann):
     from workflows_app.selectors.sources import files_of
 

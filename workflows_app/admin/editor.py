@@ -18,7 +18,7 @@ from workflows_app.engine.program import Program
 from workflows_app.engine.simulate import SimulatedOutcome, Simulation
 from workflows_app.engine.trial import deciding_variables, questions_of
 from workflows_app.models import Revision, Workflow
-from workflows_app.services.editing import look_at, try_out
+from workflows_app.services.editing import MAX_ROUNDS, look_at, try_out
 
 _MOST_STOPS = 200
 # As many as a workflow may have.
@@ -229,4 +229,6 @@ def _json_or_text(text: str) -> Any:
 
 
 def _rounds(text: str) -> int:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0
+    if text.isascii() and text.isdigit() and len(text) < 4:
+        return int(text)
+    raise InvalidInputError(f"{text[:20]!r} is no number of rounds.", suggestion=f"Say 1 to {MAX_ROUNDS}.")

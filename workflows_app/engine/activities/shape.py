@@ -117,7 +117,7 @@ class FolderShape:
         value = self.raw(key)
         if value is None or isinstance(value, bool):
             return default if value is None else value
-        self.wrong_type(key, "true or false")
+        self.wrong_type(key, "true or false", "Write one of the two, without quotation marks.")
         return default
 
     def positive(self, key: str) -> int | None:
@@ -127,7 +127,11 @@ class FolderShape:
         number = int(value) if isinstance(value, float) and value.is_integer() else value
         if isinstance(number, int) and not isinstance(number, bool) and 0 < number <= MAX_SAFE_INTEGER:
             return number
-        self.problem(ProblemCode.BAD_VALUE, key, f"{_shown(value)} is not a whole number above 0.")
+        message, advice = (
+            f"{_shown(value)} is not a whole number above 0.",
+            "Write digits alone, without quotation marks.",
+        )
+        self.problem(ProblemCode.BAD_VALUE, key, message, suggestion=advice)
         return None
 
     def choice(self, key: str, known: Iterable[str], *, default: str) -> str:
@@ -195,8 +199,9 @@ class FolderShape:
             self.warn(ProblemCode.UNKNOWN_KEY, key, message, hints.get(key) or self.findings.hint(key, self._taken))
         return {key: self._value[key] for key in unknown}
 
-    def wrong_type(self, key: str, wanted: str) -> None:
-        self.problem(ProblemCode.WRONG_TYPE, key, f"{_shown(self._value.get(key))} is not {wanted}.")
+    def wrong_type(self, key: str, wanted: str, suggestion: str = "") -> None:
+        message = f"{_shown(self._value.get(key))} is not {wanted}."
+        self.problem(ProblemCode.WRONG_TYPE, key, message, suggestion=suggestion)
 
     def _list(self, key: str) -> list[Any]:
         value = self.raw(key)

@@ -10,9 +10,9 @@ VARIABLE_NAME: dict[str, Any] = {
     "maxLength": MAX_NAME_CHARS,
     "pattern": "^[^.]*[^.\\s][^.]*(?:\\.[^.]*[^.\\s][^.]*)*$",
 }
-_NUMERAL = {"type": "string", "pattern": "^\\s*-?[0-9]{1,15}(?:\\.[0-9]{1,15})?\\s*$"}
+NUMBER_AS_TEXT = {"type": "string", "pattern": "^\\s*-?[0-9]{1,15}(?:\\.[0-9]{1,15})?\\s*$"}
 OPERANDS: tuple[tuple[frozenset[Operator], dict[str, Any]], ...] = (
-    (ORDERING, {"anyOf": [{"type": "number"}, _NUMERAL]}),
+    (ORDERING, {"anyOf": [{"type": "number"}, NUMBER_AS_TEXT]}),
     (TEXTUAL, {"type": ["string", "number", "boolean"]}),
     (frozenset({Operator.MATCHES}), {"type": "string"}),
     (frozenset({Operator.IN}), {"type": "array", "maxItems": MAX_LIST}),

@@ -15,7 +15,7 @@ MAX_NAME_CHARS = 256
 LENIENT_FLAGS = "i"
 ORDERING = frozenset({Operator.GT, Operator.GTE, Operator.LT, Operator.LTE})
 TEXTUAL = frozenset({Operator.CONTAINS, Operator.STARTS_WITH, Operator.ENDS_WITH})
-_NUMERAL = re.compile(r"\s*-?[0-9]{1,15}(?:\.[0-9]{1,15})?\s*", re.ASCII)
+NUMERAL = re.compile(r"\s*-?[0-9]{1,15}(?:\.[0-9]{1,15})?\s*", re.ASCII)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -81,7 +81,7 @@ class Reading:
         return Compare(path=name, operator=operator, value=value)
 
     def _ordering(self, name: tuple[str, ...], operator: Operator, value: Any, *, path: str) -> Condition:
-        if isinstance(value, str) and _NUMERAL.fullmatch(value):
+        if isinstance(value, str) and NUMERAL.fullmatch(value):
             number = float(value)
             self.warning(
                 ProblemCode.WRONG_TYPE, f"{value!r} is read as a number.", path=path, suggestion="Leave out the quotes."

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from workflows_app.engine.condition_readers.operands import VARIABLE_NAME
+from workflows_app.engine.condition_readers.operands import NUMBER_AS_TEXT, VARIABLE_NAME
+from workflows_app.engine.condition_readers.reading import NUMERAL
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.steps import parts
-from workflows_app.engine.steps.findings import StepFindings
+from workflows_app.engine.steps.findings import StepFindings, shown
 from workflows_app.engine.steps.shape import choice, record, said_as, schema_of, text, whole
 
 LOOP_TYPES = ("while", "until", "for", "forEach")
@@ -16,9 +17,12 @@ MAX_VARIABLE_CHARS = 256
 _NAMED = {**VARIABLE_NAME, "minLength": 1, "maxLength": MAX_VARIABLE_CHARS}
 
 
-@said_as({"anyOf": [{"type": "integer", "minimum": 0, "maximum": MAX_ROUNDS}, _NAMED]})
+@said_as({"anyOf": [{"type": "integer", "minimum": 0, "maximum": MAX_ROUNDS}, {**_NAMED, "not": NUMBER_AS_TEXT}]})
 def _rounds(value: Any, path: str, findings: StepFindings) -> Any:
-    """The number of rounds of a `for` loop, or the name of the context variable that holds it."""
+    """The number of rounds of a `for` loop, or the name of the context variable that holds it. No variable is called `3`."""
+    if isinstance(value, str) and NUMERAL.fullmatch(value):
+        findings.warn(ProblemCode.WRONG_TYPE, path, f"{shown(value)} is read as a number.", "Leave out the quotes.")
+        return _round_number(float(value), path, findings)
     return _variable(value, path, findings) if isinstance(value, str) else _round_number(value, path, findings)
 
 
