@@ -16,7 +16,7 @@ def closest(word: str, known: Iterable[str], *, like_enough: float = _LIKE_ENOUG
     """The known name that is most like the word: another way to write it, or one misspelt."""
     if len(word) > LONGEST_WORD:
         return None
-    names = {_folded(name): name for name in islice(known, MOST_CANDIDATES) if len(name) <= LONGEST_WORD}
+    names = {_folded(name): str(name) for name in islice(known, MOST_CANDIDATES) if len(name) <= LONGEST_WORD}
     wanted = _folded(word)
     if wanted in names:
         return names[wanted]

@@ -61,6 +61,15 @@ MISSHAPEN = {
     "an empty workflow": {**newest(), "workflow.yaml": b"{}"},
     "an empty workflow in TOON": {"workflow.toon": b"", "activities/01-one.yaml": newest()["activities/01-one.yaml"]},
     "an unknown kind": newest([{"kind": "tecnique", "id": "cut", "technique": "cut"}], techniques={}),
+    "an unknown kind that asks": newest(
+        [{"kind": "checkpiont", "id": "asked", "message": "Sure?", "options": [{"id": "yes", "label": "Yes"}]}, OK_STEP]
+    ),
+    "an unknown kind that repeats": newest(
+        [
+            {"kind": "lop", "id": "l", "loopType": "forEach", "over": "x", "maxIterations": 3, "steps": [OK_STEP]},
+            OK_STEP,
+        ]
+    ),
     "an unknown kind without an id": newest([{"kind": "chore", "id": "a"}, OK_STEP]),
 }
 
@@ -84,3 +93,9 @@ def test_files_for_people_are_not_told_of():
     strays = dict.fromkeys(("notes.txt", "docs/deep/why.md", "images/flow.png", ".DS_Store"), b"x")
 
     assert folder_compiled({**newest(), **strays}).warnings == ()
+
+
+@pytest.mark.parametrize("what", [each for each in MISSHAPEN if each.startswith("an unknown kind")])
+def test_of_a_step_of_an_unknown_kind_no_key_is_told(what):
+    told = folder_compiled(MISSHAPEN[what]).problems
+    assert [problem.path for problem in told if problem.code != "unknown_skill"] == ["steps[0].kind"]

@@ -7,7 +7,7 @@ import pytest
 from teams_app.engine.errors import InvalidInputError
 from tests.activity_folders import activity, checkpoint, folder, program_of as folder_program, step as folder_step
 from tests.flood_play import Work, allowed
-from tests.step_documents import program_of, step
+from tests.step_documents import compiled, program_of, step, workflow
 from workflows_app.engine.places import line_at, lines_of_blocks, lines_of_json, replacement
 from workflows_app.engine.trial import check_answers, deciding_variables, questions_of
 
@@ -133,6 +133,35 @@ def test_the_word_that_was_meant_takes_the_place_of_the_one_that_stands_in_the_l
     assert replacement(**said, line='  "equal": 1') == ("equal", "equals")
     assert replacement(**said, line='  "other": 1') is None
     assert replacement(message="No 'x'.", suggestion="Known: a, b.", line="x") is None
+
+
+@pytest.mark.parametrize(
+    ("message", "meant", "line", "mend"),
+    [
+        (
+            "The variable 'publish_requeested', used by the transition to 'publish-review', is not declared.",
+            "publish_requested",
+            "  - to: publish-review",
+            None,
+        ),
+        (
+            "The variable 'publish_requeested', used by the transition to 'publish-review', is not declared.",
+            "publish_requested",
+            "  - {to: publish-review, when: publish_requeested}",
+            ("publish_requeested", "publish_requested"),
+        ),
+        ("The activity 'review' has no exit 'dnoe'.", "done", "review: {dnoe: end}", ("dnoe", "done")),
+    ],
+)
+def test_the_word_that_is_mended_is_the_one_that_is_nearly_what_was_meant(message, meant, line, mend):
+    assert replacement(message=message, suggestion=f"Did you mean {meant!r}?", line=line) == mend
+
+
+@pytest.mark.parametrize("key", ["modelTier"])
+def test_what_was_meant_is_told_as_an_author_writes_it(key):
+    (problem,) = compiled(workflow(step("one", **{key: "lightweiight"}))).errors
+
+    assert problem.suggestion == "Did you mean 'lightweight'?"
 
 
 def test_answers_that_a_workflow_has_are_taken_and_others_refused():

@@ -4,6 +4,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from teams_app.engine.closest import closest
+
 _PIECE = re.compile(r'"(?:[^"\\\n]|\\.)*"?|[{}\[\]:,\n]|[^\s{}\[\]:,"]+')
 # A key as YAML and TOON write it: with a length and columns behind it, where TOON has them. Of a line its beginning is read.
 _BLOCK_KEY = re.compile(
@@ -198,6 +200,7 @@ def replacement(*, message: str, suggestion: str, line: str) -> tuple[str, str] 
     meant = _MEANT.search(suggestion)
     if meant is None:
         return None
-    said = (quoted or braced for quoted, braced in _QUOTED.findall(message))
-    wrong = next((word for word in said if word in line and word != meant[1]), None)
-    return None if wrong is None else (wrong, meant[1])
+    said = [quoted or braced for quoted, braced in _QUOTED.findall(message)]
+    # Of others the message speaks too: of what uses it, and of what it stands in.
+    wrong = closest(meant[1], (word for word in said if word != meant[1]))
+    return None if wrong is None or wrong not in line else (wrong, meant[1])

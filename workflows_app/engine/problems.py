@@ -123,7 +123,7 @@ class WorkflowProblem:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A suggestion for a misspelt word, or the first few known ones; empty when nothing is known."""
-    candidates = sorted(name for name in set(known) if len(name) <= _SHOWN_NAME_CHARS)
+    candidates = sorted(str(name) for name in set(known) if len(name) <= _SHOWN_NAME_CHARS)
     close = closest(word, candidates)
     if close is not None:
         return f"Did you mean {close!r}?"

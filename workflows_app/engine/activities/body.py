@@ -125,6 +125,8 @@ class _BodyReader:
         kind = shape.choice("kind", list(StepKind), default="")
         if not kind:
             # Which of the newest kinds was meant nobody knows; what that kind would not need is not missed.
+            if shape.has("kind"):
+                shape.take_rest()
             return self._step(shape, number, inline=shape.has("kind") or shape.has("technique"))
         match StepKind(kind):
             case StepKind.TECHNIQUE | StepKind.ACTION:

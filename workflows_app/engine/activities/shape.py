@@ -199,6 +199,10 @@ class FolderShape:
             self.warn(ProblemCode.UNKNOWN_KEY, key, message, hints.get(key) or self.findings.hint(key, self._taken))
         return {key: self._value[key] for key in unknown}
 
+    def take_rest(self) -> None:
+        """What it is was told as a mistake: what else stands in it belongs to whatever was meant, and is none."""
+        self._taken.update(self._value)
+
     def wrong_type(self, key: str, wanted: str, suggestion: str = "") -> None:
         message = f"{_shown(self._value.get(key))} is not {wanted}."
         self.problem(ProblemCode.WRONG_TYPE, key, message, suggestion=suggestion)
