@@ -286,3 +286,24 @@ def test_what_agents_ask_for_may_be_called_like_documentation_in_small_letters(f
 def test_a_technique_is_called_by_its_file_without_the_ending_however_that_is_written(ending):
     files = yaml_folder(b"steps: [{kind: technique, technique: sort}]\n", **{f"techniques__sort.{ending}": b"# Sort"})
     assert compiled(files).problems == ()
+
+
+BROKEN = b"id: scan\nversion: 1.0.0\nname: Scan\nsteps: [\n"
+
+
+def test_a_lent_activity_that_cannot_be_read_is_told_where_it_is_kept():
+    compilation = compiled(yaml_folder(b"", **{"activities__patterns__01-scan.yaml": BROKEN}))
+
+    told = {(problem.code.value, problem.severity.value, problem.file) for problem in compilation.problems}
+
+    assert told >= {("bad_yaml", "warning", "activities/patterns/01-scan.yaml")}
+    assert only(compilation.problems, "bad_yaml").line
+    assert compilation.program is not None
+
+
+def test_a_lent_activity_of_ones_own_that_cannot_be_read_is_the_one_problem():
+    listed = b"activities: [patterns/01-scan.yaml]\n"
+    (problem,) = compiled(
+        yaml_folder(b"", about=listed + b"initialActivity: a1\n", **{"activities__patterns__01-scan.yaml": BROKEN})
+    ).problems
+    assert problem.code is ProblemCode.BAD_YAML

@@ -187,7 +187,10 @@ class _Compiler:
     def _tell_lent(self, found: dict[str, _Authored]) -> None:
         taken = {authored.source for authored in found.values()}
         for entry in self._folder.of(FolderPart.LENT_ACTIVITY):
-            if entry.file not in taken:
+            if entry.file not in taken and entry.name not in self._unread:
+                # Who borrows it could not mend it.
+                read = self._reading.document(data=entry.data, file=entry.file, strictness=self._source.strictness)
+                self._findings.take(as_warning(problem) for problem in read[1])
                 message = "The activity is no part of this workflow; others may list it as one of theirs."
                 hint = f"List {entry.place[:80]!r} under `activities` where it belongs to this one."
                 self._findings.add(
