@@ -162,6 +162,30 @@ def test_a_walk_that_cannot_go_on_blocks_and_says_which_key_would_help():
     assert then.pending == "l@0::b"
 
 
+COUNTED = built(do("a"), loop("l", do("b"), kind=LoopKind.FOR, count=("times",), max_iterations=4), do("end"))
+
+
+@pytest.mark.parametrize("times", [2.5, -1, "2", True, None, [2]])
+def test_a_count_that_is_no_whole_number_blocks_until_it_is_one(times):
+    play, at = played(COUNTED)
+
+    stuck = play.advance(at, context={"times": times})
+    then = play.advance(stuck, context={"times": 2})
+
+    assert stuck.blockers == ["MISSING_CONTEXT_KEY"]
+    assert "so that times is a whole number of at least 0" in stuck.fixes[0]
+    assert then.pending == "l@0::b"
+
+
+@pytest.mark.parametrize("times", [2.5, -1])
+def test_a_count_that_is_no_whole_number_is_a_gap_where_nothing_stops(times):
+    play, at = played(COUNTED, preferences=NEVER_STOP)
+
+    then = play.advance(at, context={"times": times})
+
+    assert (then.pending, len(then.drafts("gap_recorded"))) == ("end", 1)
+
+
 def decided_loop():
     body = [step("decide-it", outputContract={"contractRef": "wr.contracts.loop_control"})]
     source = {"kind": "artifact_contract", "contractRef": "wr.contracts.loop_control"}
