@@ -68,6 +68,33 @@ def test_the_same_files_come_out_of_every_kind_of_archive():
         assert unpack(data=data, filename=filename) == (FILES, ())
 
 
+def named_otherwise(name):
+    """A zip of one file whose name stands there in these bytes, without a word of what they are written in."""
+    data = zipped([("x" * len(name), b"# Style\n")]).replace(b"x" * len(name), name)
+    assert data.count(name) == 2
+    return data
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+@pytest.mark.parametrize(
+    "name", ["resources/übersicht.md", "resources/計画 1.md", "resources/plan.md", "resources/🙂.md"]
+)
+def test_names_in_utf_8_are_read_where_the_archive_does_not_say_so(name, form):
+    files, problems = unpack(data=named_otherwise(unicodedata.normalize(form, name).encode()), filename="a.zip")
+
+    assert (files, problems) == ({name: b"# Style\n"}, ())
+
+
+def test_names_of_the_oldest_systems_are_read_as_these_wrote_them():
+    files, _ = unpack(data=named_otherwise("resources/über.md".encode("cp437")), filename="a.zip")
+    assert list(files) == ["resources/über.md"]
+
+
+@pytest.mark.parametrize("name", [b"../evil\xc3\xbc.md", b"a/\xe2\x80\xae/../../b.md", b"/\xc3\xbc.md"])
+def test_a_name_in_utf_8_that_leads_elsewhere_is_refused(name):
+    assert codes(refused(named_otherwise(name)))
+
+
 def test_the_kind_is_told_by_the_bytes_and_not_by_the_name():
     assert unpack(data=zipped(FILES.items()), filename="a.tar.gz") == (FILES, ())
     assert unpack(data=tarred(FILES.items()), filename="a.zip") == (FILES, ())

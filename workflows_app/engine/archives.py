@@ -35,6 +35,7 @@ _ZIP_ENTRY = b"PK\x01\x02"
 _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_WINDOW = 31
 _ENCRYPTED = 0x1 | 0x40
+_SAYS_UTF8 = 0x800
 _RECORDS = frozenset({tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE})
 _EXTENDED = _RECORDS | {tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK}
 _RECORD = re.compile(rb"([0-9]{1,4}) [^=\n]{1,200}=")
@@ -113,12 +114,23 @@ def _zip(data: bytes) -> Iterator[tuple[str, bytes]]:
         for member in members:
             meter.count()
             _refuse_zip_member(member)
+            path = _path_of(member)
             if member.is_dir():
-                _check_folder(member.orig_filename)
+                _check_folder(path)
                 continue
-            meter.admit(member.orig_filename, member.file_size)
+            meter.admit(path, member.file_size)
             with archive.open(member) as stream:
-                yield member.orig_filename, stream.read(member.file_size + 1)
+                yield path, stream.read(member.file_size + 1)
+
+
+def _path_of(member: zipfile.ZipInfo) -> str:
+    """Some systems write names in UTF-8 and do not say so; the library then reads them as the oldest did."""
+    if member.flag_bits & _SAYS_UTF8:
+        return member.orig_filename
+    try:
+        return member.orig_filename.encode("cp437").decode("utf-8")
+    except UnicodeError:
+        return member.orig_filename
 
 
 def _refuse_overlap(members: list[zipfile.ZipInfo], packed: int) -> None:
@@ -127,7 +139,7 @@ def _refuse_overlap(members: list[zipfile.ZipInfo], packed: int) -> None:
 
 
 def _refuse_zip_member(member: zipfile.ZipInfo) -> None:
-    path = member.orig_filename
+    path = _path_of(member)
     kind = stat.S_IFMT(member.external_attr >> 16)
     if kind not in {0, stat.S_IFREG, stat.S_IFDIR}:
         raise RefusedError(ProblemCode.SYMLINK, _NO_LINKS, path=path, suggestion=_LINKS_ADVICE)
