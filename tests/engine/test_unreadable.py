@@ -185,6 +185,29 @@ def test_nobody_is_told_to_put_what_has_parts_into_quotation_marks(value):
     assert "quotation" not in problem.suggestion
 
 
+FRONT_MATTER = {
+    "an anchor": ("id: a\ntitle: &t x\n", 3),
+    "a key twice": ("id: a\nid: b\n", 3),
+    "a colon in a text": ("id: a\nversion: 1\ntitle: Use it: now\n", 4),
+    "a tab": ("id:\n\t- a\n", 3),
+    "no keys": ("just a line\n", 1),
+    "a list": ("- a\n", 1),
+    "a character that none stores": ('id: "\\0"\n', 2),
+}
+
+
+@pytest.mark.parametrize("mistake", FRONT_MATTER)
+def test_front_matter_that_cannot_be_read_is_told_at_its_line_with_what_helps(mistake):
+    said, line = FRONT_MATTER[mistake]
+    files = folder(activity("work"), resources__guide=f"---\n{said}---\n# Guide\n".encode())
+    files["resources/guide.md"] = files.pop("resources/guide")
+
+    (problem,) = compiled(files).problems
+
+    assert (problem.code, problem.file, problem.line) == (ProblemCode.BAD_FRONT_MATTER, "resources/guide.md", line)
+    assert problem.suggestion
+
+
 @pytest.mark.parametrize("value", ["5", "five", 2.5, 0, -1, True, "", "1e3", 1e300, [3], {}])
 @pytest.mark.parametrize("key", ["maxIterations", "autoAdvanceMs"])
 def test_what_is_no_number_says_how_one_is_written(key, value):

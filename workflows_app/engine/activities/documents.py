@@ -363,22 +363,30 @@ def _front_matter(text: str, file: str, together: DecodedTogether) -> tuple[dict
         meta = loads_yaml(text, typed=False, max_values=together.values_left)
         together.check_values(meta, text)
     except TooManyValuesError:
-        return {}, (_bad_front_matter(together.too_many_values().message, file, None),)
+        return {}, (_bad_front_matter(together.too_many_values(), file),)
     except BadYamlError as error:
-        line = None if error.line is None else error.line + 1
-        return {}, (_bad_front_matter(error.message, file, line),)
+        advice = advice_on_yaml(error.message, _line(text, error.line))
+        return {}, (_bad_front_matter(_UnreadableError(error.code, error.message, error.line, advice), file),)
     except _UnreadableError as error:
-        return {}, (_bad_front_matter(error.message, file, None if error.line is None else error.line + 1),)
+        return {}, (_bad_front_matter(error, file),)
     if meta is None:
         return {}, ()
     if not isinstance(meta, dict):
-        return {}, (_bad_front_matter("The front matter is not an object.", file, 1),)
+        advice = "Write `key: value` in lines of their own, or leave out the lines of hyphens."
+        none = _UnreadableError(ProblemCode.BAD_FRONT_MATTER, "The front matter is not an object.", 0, advice)
+        return {}, (_bad_front_matter(none, file),)
     return meta, ()
 
 
-def _bad_front_matter(message: str, file: str, line: int | None) -> WorkflowProblem:
+def _bad_front_matter(error: _UnreadableError, file: str) -> WorkflowProblem:
+    """Its first line is the second of the file."""
     return WorkflowProblem(
-        code=ProblemCode.BAD_FRONT_MATTER, message=message, severity=Severity.WARNING, file=file, line=line
+        code=ProblemCode.BAD_FRONT_MATTER,
+        message=error.message,
+        severity=Severity.WARNING,
+        file=file,
+        line=None if error.line is None else error.line + 1,
+        suggestion=error.suggestion,
     )
 
 
