@@ -1,8 +1,10 @@
 """How secrets look: ours, those of other issuers, and what a word before one gives away. `redaction` looks for them."""
 
-import base64
 import re
+import string
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 HIDDEN = "[redacted]"
 
@@ -56,20 +58,76 @@ def _after(*begins: str, pattern: str, first: str = "", instead: str = rf"\1{HID
     return Look(begins=begins, first=first, pattern=re.compile(pattern, re.IGNORECASE), instead=instead)
 
 
-def _in_base64(text: str) -> str:
-    """A pattern of the text in base64, wherever in what is encoded it stands: three ways, for the three bytes of a group."""
+# Where what is encoded goes on in another line, also in a text that quotes it; in hex bytes stand apart besides.
+_BREAK = r"(?:(?:\\+[rn]|[\r\n])(?:\\+[rn]|[\s>|])*)?"
+_GAP = r"(?:[\s:,>|-]|\\+[rn]|0x|00)*"
+_KEY_LETTERS = frozenset(b"abcdefghijklmnopqrstuvwxyz234567")
+_NOTHING = frozenset({0})
+_BASE64 = string.ascii_letters.swapcase() + string.digits + "+/"
+
+
+def _in_base64(octets: Sequence[frozenset[int]]) -> str:
+    """A pattern of such bytes in base64, wherever in what is encoded they stand: three ways, for the three bytes of a group."""
     ways = []
     for before in range(3):
-        whole = base64.b64encode(bytes(before) + text.encode()).decode().rstrip("=")
-        # The first letters hold bits of what stands before, the last of what comes after.
-        ways.append(whole[(8 * before + 5) // 6 : (8 * (before + len(text))) // 6])
-    return "|".join(map(re.escape, ways))
+        known = [_NOTHING] * before + [*octets, _NOTHING]
+        # The first letter holds bits of what stands before, the last of what comes after.
+        places = (divmod(bit, 8) for bit in range((8 * before + 5) // 6 * 6, 8 * (before + len(octets)) - 5, 6))
+        found = [
+            {_BASE64[(high << 8 | low) >> (10 - past) & 63] for high in known[place] for low in known[place + 1]}
+            for place, past in places
+        ]
+        ways.append(_BREAK.join(map(_any_of, found)))
+    return "|".join(ways)
+
+
+def _in_hex(octets: Sequence[frozenset[int]]) -> str:
+    return _GAP.join(f"(?:{'|'.join(f'{octet:02x}' for octet in sorted(each))})" for each in octets)
+
+
+def _any_of(letters: Iterable[str]) -> str:
+    return f"[{re.escape(''.join(sorted(letters)))}]"
+
+
+def _octets_of(*texts: str) -> list[frozenset[int]]:
+    """Of texts that go on in letters of a key."""
+    columns = zip_longest(*(text.encode() for text in texts), fillvalue=-1)
+    return [frozenset(column) - {-1} | (_KEY_LETTERS if -1 in column else frozenset()) for column in columns]
+
+
+def _in_utf16(octets: Sequence[frozenset[int]]) -> list[frozenset[int]]:
+    """Whichever of two bytes comes first."""
+    return [each for octet in octets for each in (octet, _NOTHING)][:-1]
 
 
 _OWN_MARKS = ("wr_key_", "wr_pat_", "wr_oat_", "wr_ort_", "wr_hook_", "wr_link_")
-_OWN_IN_BASE64 = rf"(?-i:(?:{'|'.join(map(_in_base64, _OWN_MARKS))})[A-Za-z0-9+/_-]{{20}})"
+_OWN_OCTETS = [*_octets_of(*_OWN_MARKS), *[_KEY_LETTERS] * 11]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Encoded:
+    """Patterns of the same bytes."""
+
+    base64: str
+    hex: str
+    utf16: str
+
+    def __str__(self) -> str:
+        return f"{self.base64}|{self.hex}|{self.utf16}"
+
+
+def _encoded(octets: Sequence[frozenset[int]]) -> _Encoded:
+    # In hex without the first, which reads as a letter where the whole stands behind `\x`.
+    return _Encoded(
+        base64=rf"(?-i:{_in_base64(octets)}|{_in_base64(_in_utf16(octets[:12]))})",
+        hex=_in_hex(octets[1:]),
+        utf16=r"\x00".join(_any_of({chr(octet) for octet in each}) for each in octets),
+    )
+
+
+_OWN_ENCODED = _encoded(_OWN_OCTETS)
 # A whole key of this product, as it is or as a part of what is encoded.
-OWN_KEY = re.compile(rf"(?:{'|'.join(_OWN_MARKS)})[a-z2-7]{{16,}}|{_OWN_IN_BASE64}", re.IGNORECASE)
+OWN_KEY = rf"(?:{'|'.join(_OWN_MARKS)})[a-z2-7]{{16,}}|{_OWN_ENCODED}"
 
 # Ours, of which what names the kind is kept, and of what is listed with its beginning the eight characters by which people recognise it.
 _OWN = (
@@ -78,7 +136,15 @@ _OWN = (
         pattern=r"(wr_(?:key|pat)_[a-z2-7]{0,8})[a-z0-9]+|(wr_(?!key_|pat_)[a-z]{2,12}_)[a-z0-9]{8,}",
         instead=rf"\1\2{HIDDEN}",
     ),
-    Look(first=_OWN_IN_BASE64, pattern=re.compile(rf"{_OWN_IN_BASE64}[a-z0-9+/_-]*={{0,2}}", re.IGNORECASE)),
+    Look(
+        # Much is nearly so, and what is looked for at once has to be short.
+        first=str(_encoded(_OWN_OCTETS[:6])),
+        pattern=re.compile(
+            rf"{_OWN_ENCODED.base64}(?:{_BREAK}[a-z0-9+/_-]){{0,100}}[a-z0-9+/_-]*={{0,2}}"
+            rf"|{_OWN_ENCODED.hex}(?:{_GAP}{_in_hex([_KEY_LETTERS])})*|{_OWN_ENCODED.utf16}(?:\x00[a-z2-7])*",
+            re.IGNORECASE,
+        ),
+    ),
 )
 _BY_BEGINNING = (
     _key("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
@@ -184,9 +250,9 @@ _PRIVATE = (
     ),
     # The same in base64, as configurations of clusters hold them
     Look(
-        first=rf"(?-i:LS0tLS1CRUdJTi[A-Za-z0-9+/]{{0,40}}(?:{_in_base64('PRIVATE KEY')}))",
+        first=rf"(?-i:LS0tLS1CRUdJTi[A-Za-z0-9+/]{{0,40}}(?:{_in_base64(_octets_of('PRIVATE KEY'))}))",
         pattern=re.compile(
-            rf"LS0tLS1CRUdJTi[A-Za-z0-9+/]{{0,40}}(?:{_in_base64('PRIVATE KEY')})[A-Za-z0-9+/]*={{0,2}}"
+            rf"LS0tLS1CRUdJTi[A-Za-z0-9+/]{{0,40}}(?:{_in_base64(_octets_of('PRIVATE KEY'))})[A-Za-z0-9+/]*={{0,2}}"
         ),
     ),
 )

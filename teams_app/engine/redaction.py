@@ -109,7 +109,7 @@ def holds_own_key(text: str) -> bool:
 
 
 def _is_own_key_in(text: str, plain: Plain) -> bool:
-    return any(OWN_KEY.search(each) is not None for each in {text, plain.text})
+    return any(_is_found(OWN_KEY, each) for each in {text, plain.text})
 
 
 def _is_found(pattern: str, text: str) -> bool:

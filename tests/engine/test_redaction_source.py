@@ -1,6 +1,7 @@
 """The log and the trace hide the same: what is a secret is said in one place."""
 
 import base64
+import hashlib
 import re
 import time
 from random import Random
@@ -254,6 +255,77 @@ def test_a_key_of_ours_is_found_in_what_is_encoded_in_base64(before):
             assert encoded[-40:] not in hide_keys(f"Basic {encoded}"), prefix
 
 
+def _in_lines(text, length, end="\n"):
+    return end.join(text[at : at + length] for at in range(0, len(text), length))
+
+
+def _hex_apart(between, data):
+    return between.join(f"{octet:02x}" for octet in data)
+
+
+ENCODED = {
+    "base64 in lines of mails": lambda data: base64.encodebytes(data).decode(),
+    "base64 in short lines": lambda data: _in_lines(base64.b64encode(data).decode(), 7, "\r\n"),
+    "base64 in lines of a quoted text": lambda data: _in_lines(base64.b64encode(data).decode(), 16, "\\n"),
+    "base64 in lines of a block": lambda data: _in_lines(base64.urlsafe_b64encode(data).decode(), 20, "\n    "),
+    "base64 in lines of an answer": lambda data: _in_lines(base64.b64encode(data).decode(), 20, "\n> "),
+    "hex": bytes.hex,
+    "hex in large letters": lambda data: data.hex().upper(),
+    "hex of Postgres": lambda data: f"\\x{data.hex()}",
+    "hex in lines": lambda data: _in_lines(data.hex(), 60),
+    "hex in lines of a quoted text": lambda data: _in_lines(data.hex(), 10, "\\r\\n"),
+    "hex byte by byte": lambda data: _hex_apart(" ", data),
+    "hex with colons": lambda data: _hex_apart(":", data),
+    "hex in source": lambda data: "0x" + _hex_apart(", 0x", data),
+}
+
+
+@pytest.mark.parametrize("letters", ["utf-8", "utf-16-le", "utf-16-be", "utf-16"])
+@pytest.mark.parametrize("encoded", ENCODED)
+def test_a_key_of_ours_is_found_in_whatever_encodes_it(encoded, letters):
+    for prefix in own_prefixes():
+        for before in ("", "u", "u:", "me:", "a line\nbefore it "):
+            written = ENCODED[encoded](f"{before}{prefix}{'abcd2345' * 5}".encode(letters))
+            hidden = hide_keys(f"Seen: {written}. There")
+
+            assert holds_own_key(f"Seen: {written}. There"), (prefix, before)
+            assert HIDDEN in hidden, (prefix, before)
+            assert written[-40:] not in hidden, (prefix, before)
+            assert hidden.endswith(". There"), (prefix, before)
+
+
+@pytest.mark.parametrize("letters", ["utf-16-le", "utf-16-be", "utf-16"])
+def test_a_key_of_ours_is_found_in_a_file_of_wide_letters(letters):
+    for prefix in own_prefixes():
+        assert holds_own_key(f"Use {prefix}{'abcd2345' * 5}.".encode(letters).decode("utf-8", "replace")), prefix
+
+
+MADE_BYTES = Random(7).randbytes(60_000)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        hashlib.sha512(MADE_BYTES).hexdigest(),
+        MADE_BYTES.hex(),
+        _hex_apart(" ", MADE_BYTES),
+        base64.b64encode(MADE_BYTES).decode(),
+        base64.encodebytes(MADE_BYTES).decode(),
+        MADE_BYTES.decode("utf-8", "replace"),
+        "w\x00r\x00_\x00" * 100,
+        # The beginning alone, and words behind it.
+        base64.b64encode(b"wr_key_").decode() + "\nand\nwords\neach\nin\na\nline\nof\nits\nown\n" * 3,
+        b"wr_key_ is how one begins".hex(),
+        base64.b64encode(b"A key begins with wr_key_ and has letters and digits behind it").decode(),
+        base64.b64encode(b"wr_session_of_the_team, wr_keys_of_all_the_teams, wr_workflows").decode(),
+        b"wr_session_of_the_team, wr_keys_of_all_the_teams, wr_workflows".hex(),
+    ],
+)
+def test_what_is_encoded_and_no_key_of_ours_is_none(text):
+    assert not holds_own_key(text)
+    assert not holds_own_key(f"data:image/png;base64,{text}")
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -371,6 +443,13 @@ def test_what_an_agent_may_well_write_is_kept_as_it_is(text):
         "login a password ",
         "token=A1b",
         "1/",
+        "d3Jfa2V5X2",
+        "d3Jfa2V5X2\n",
+        "d\n3\n",
+        "725f6b65795f61",
+        "72 5f ",
+        "72\n",
+        "r\x00_\x00k\x00",
     ],
 )
 def test_looking_for_secrets_takes_time_in_proportion(text):
