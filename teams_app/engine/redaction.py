@@ -46,6 +46,8 @@ _WHOLE_NAMES = frozenset({"pwd", "pin", "auth", "bearer", "jwt"})
 _OPTIONS = re2.Options()
 _OPTIONS.case_sensitive = False
 _OPTIONS.never_capture = True
+# Of bytes without order it would write that it needs more room into our log, past its form.
+_OPTIONS.log_errors = False
 
 
 @cache

@@ -465,6 +465,17 @@ def test_looking_for_secrets_takes_time_in_proportion(text):
     assert min(spent(200_000) for _ in range(2)) < 30 * small + 0.05
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_looking_for_secrets_writes_nothing_into_the_log(capfd, seed):
+    """Whoever sends bytes without order had a line of it, which was none of ours."""
+    made = Random(seed).randbytes(400_000)
+    for text in (base64.b64encode(made).decode(), made.decode("utf-8", "replace"), made.decode("latin-1")):
+        hide_secrets(text)
+        holds_own_key(text)
+
+    assert capfd.readouterr() == ("", "")
+
+
 ALL_KEYS = [key for key in [*ISSUED, *MADE, *UNHEARD, *map("".join, NEXT_TO)] if not holds_own_key(key)]
 
 
