@@ -48,7 +48,7 @@ PARSED_BODY = "workrail.body"
 REFUSED_WITH = "workrail.refused_with"
 _TOOLS = "/api/v1/dialects/"
 # The source of a workflow, and where notices go: what would not be the same without what looks like a key.
-_AS_WRITTEN = frozenset({"archive", "definition", "example", "files", "schema", "url"})
+AS_WRITTEN = frozenset({"archive", "bundle", "definition", "example", "files", "schema", "url"})
 
 
 class KeyOrSession(BaseAuthentication):
@@ -115,7 +115,7 @@ class StrictJsonParser(BaseParser):
             # A tool hides by itself, and says so in its reply.
             read_kept(body)
             return body
-        as_written = {name: body[name] for name in _AS_WRITTEN & body.keys()}
+        as_written = {name: body[name] for name in AS_WRITTEN & body.keys()}
         read_kept(as_written)
         return {**without_keys(stream.META, {name: body[name] for name in body.keys() - as_written}), **as_written}
 
