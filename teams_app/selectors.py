@@ -1,12 +1,17 @@
 """Reads of this app. Each filters by the actor's team: another team's row is the same as none."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
+from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.sessions.models import Session
 from django.db import connection, transaction
 from django.db.models import QuerySet, Value
+from django.db.models.functions import Now
+from django.utils.crypto import constant_time_compare
 
 from teams_app.engine.actors import SYSTEM_ID, Actor, ActorKind, Door, Permission, Role, Scope, TokenScope, person_id_of
 from teams_app.engine.errors import ForbiddenError, NotFoundError, TeamRequiredError
@@ -84,12 +89,25 @@ def person_teams(*, person_id: UUID, team_id: UUID | None, door: Door) -> tuple[
 
 
 def seats_left(*, asked: Collection[Seat]) -> frozenset[Seat]:
-    """Those of them that are held as they were, by people who may sign in. One query."""
+    """Those of them that are held as they were, by people who may sign in and have not been signed out. Three queries."""
     with connection.cursor() as cursor:
         cursor.execute(_SEATS, [[seat.person_id for seat in asked], [seat.team_id for seat in asked]])
-        rows = cursor.fetchall()
-    found = {Seat(person_id=person_id, team_id=team_id, role=role) for person_id, team_id, role in rows}
-    return frozenset(found.intersection(asked))
+        held = set(cursor.fetchall())
+    sessions = Session.objects.filter(pk__in={seat.session_key for seat in asked}, expire_date__gt=Now()).order_by("pk")
+    signed_in = {row.pk: row.get_decoded() for row in sessions}
+    people = Person.objects.in_bulk({seat.person_id for seat in asked})
+    return frozenset(
+        seat
+        for seat in asked
+        if (seat.person_id, seat.team_id, seat.role) in held
+        and _is_of(signed_in.get(seat.session_key, {}), people[seat.person_id])
+    )
+
+
+def _is_of(session: Mapping[str, Any], person: Person) -> bool:
+    """As Django reads it with each request: a new password ends what was begun by the old one."""
+    proof = str(session.get(HASH_SESSION_KEY, ""))
+    return session.get(SESSION_KEY) == str(person.pk) and constant_time_compare(proof, person.get_session_auth_hash())
 
 
 def list_own_teams(*, actor: Actor) -> list[TeamValue]:

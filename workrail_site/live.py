@@ -28,7 +28,7 @@ from sessions_app.selectors.heads import versions_of
 from teams_app.engine.seats import Seat
 from teams_app.selectors import seats_left
 from workrail_site.bodies import Message, Receive, Scope, Send
-from workrail_site.parties import credential_of
+from workrail_site.parties import credential_of, session_of
 from workrail_site.wsgi_in_asgi import TAKEN_WITHIN_SECONDS, AsgiApplication
 
 PATH = "/studio/live/"
@@ -231,7 +231,7 @@ class Live:
             version=told["version"],
             holder=holder,
             shown=_shown(scope, told),
-            seat=Seat.told(told["seat"]) if "seat" in told else None,
+            seat=Seat.told(told["seat"], session_key=session_of(scope)) if "seat" in told else None,
         )
         await _start(send)
         last = dict(scope["headers"]).get(b"last-event-id", b"").decode("latin-1")

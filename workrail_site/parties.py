@@ -63,12 +63,14 @@ def place_of(address: str) -> str:
 
 def credential_of(scope: Scope) -> bytes:
     """A digest of what proves who asks, whether or not it does."""
-    said = _header(scope, b"authorization") or _session(_header(scope, b"cookie"))
+    said = _header(scope, b"authorization") or session_of(scope)
     return hashlib.blake2b(said.encode(), digest_size=16).digest()
 
 
-def _session(cookies: str) -> str:
-    pairs = (pair.partition("=") for pair in cookies.split(";"))
+def session_of(scope: Scope) -> str:
+    """What the cookie of a sign-in holds: of several the last one, as Django reads them."""
+    said = ";".join(value.decode("latin-1") for name, value in scope["headers"] if name == b"cookie")
+    pairs = (pair.partition("=") for pair in reversed(said.split(";")))
     return next((value.strip() for name, _, value in pairs if name.strip() == settings.SESSION_COOKIE_NAME), "")
 
 

@@ -5,8 +5,10 @@ import json
 from uuid import UUID
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from sessions_app.models import Run
 from teams_app.engine.seats import Seat
@@ -331,16 +333,24 @@ def test_whoever_has_left_is_sent_nothing_of_what_moves_on_and_the_others_are():
         return [(browser.heard[2]["body"] != b"", browser.heard[2].get("more_body", False)) for browser in browsers]
 
     assert asyncio.run(visit()) == [(False, False)] * 2 + [(True, True)] * 2
-    assert [{seat.text for seat in seats} for seats in asked][:1] == [{left, stays}]
+    assert [{(seat.text, seat.session_key) for seat in seats} for seats in asked][:1] == [
+        {(left, "left"), (stays, "stays")}
+    ]
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("change", ["removed", "deactivated", "in another role"])
+@pytest.mark.parametrize(
+    "change",
+    ["removed", "deactivated", "in another role", "signed out", "signed out by a new password", "signed in too long"],
+)
 def test_a_seat_is_left_when_it_is_not_as_it_was(change):
     doors = run_doors.open_doors()
     begin_run(doors)
     path = f"/studio/watch/run/{Run.objects.get().id}/"
-    seats = [Seat.told(api.client.get(path).json()["seat"]) for api in (doors.viewer, doors.owner)]
+    seats = [
+        Seat.told(api.client.get(path).json()["seat"], session_key=api.client.session.session_key)
+        for api in (doors.viewer, doors.owner)
+    ]
     assert seats_left(asked=seats) == frozenset(seats)
 
     member = Membership.objects.get(person_id=seats[0].person_id)
@@ -349,6 +359,12 @@ def test_a_seat_is_left_when_it_is_not_as_it_was(change):
             member.delete()
         case "deactivated":
             Person.objects.filter(pk=member.person_id).update(is_active=False)
+        case "signed out":
+            doors.viewer.client.logout()
+        case "signed out by a new password":
+            Person.objects.filter(pk=member.person_id).update(password="another")
+        case "signed in too long":
+            Session.objects.filter(pk=seats[0].session_key).update(expire_date=timezone.now())
         case _:
             Membership.objects.filter(pk=member.pk).update(role="operator")
 
