@@ -122,6 +122,7 @@ _MOST_MEMBERS = 500
 
 class AgentKeyAdmin(RowPages):
     needs = Permission.READ_TEAM
+    heading = "Keys"
     acts: ClassVar[tuple[Act, ...]] = (acts.ISSUE_KEY, acts.ROTATE_KEY, acts.REVOKE_KEY, acts.DISCONNECT)
     list_display = ("name", "prefix", "last_used_at", "expires_at", "revoked_at")
     search_fields = ("name", "prefix")
@@ -136,7 +137,7 @@ class AgentKeyAdmin(RowPages):
         called = self.calls_today(actor_of(request))
         page = {
             **self.admin_site.each_context(request),
-            "title": "Keys",
+            "title": self.heading,
             "subtitle": "An agent signs in with a key. It is never a person: it cannot answer what asks for people.",
             "keys": sorted((self._shown(request, row, called) for row in shown), key=lambda each: bool(each["ended"])),
             "are_calls_known": called is not None,

@@ -1,15 +1,20 @@
 """Every page and every act of the Studio, as its addresses are, asked by whoever may not: the answers are of one kind each."""
 
+import html
 import re
 from dataclasses import replace
+from functools import partial
 from uuid import uuid4
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from teams_app.engine.actors import Role
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.models import Membership, Person
+from teams_app.services.invitations import invite
+from teams_app.services.resets import offer_reset
 from tests.furnished import furnish
 from tests.kept_rows import rows_in_tables
 from tests.run_doors import enrol, person_text
@@ -279,3 +284,79 @@ def test_every_page_of_a_row_and_of_a_list_is_headed_in_words(own):
             words = [re.sub(r"<[^>]+>", "", each).strip() for each in re.findall(r"<th[^>]*>(.*?)</th>", head)]
             wrong += [(page, each) for each in words if each[:1].islower()]
     assert not wrong, "\n".join(map(str, wrong))
+
+
+def words_in(markup):
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", markup)).split())
+
+
+def told_of_place(page):
+    """The title of the browser, the headings, the crumbs as (address, words), and what the last one says."""
+    trail = "".join(re.findall(r'<ol class="crumbs cut">(.*?)</ol>', page, re.DOTALL))
+    links = [(html.unescape(to), words_in(said)) for to, said in re.findall(r'<a href="([^"]*)">(.*?)</a>', trail)]
+    here = [words_in(each) for each in re.findall(r'aria-current="page">(.*?)</span>', trail)]
+    head, _, body = page.partition("</head>")
+    titles, heads = (
+        [words_in(each) for each in re.findall(rf"<{tag}[^>]*>(.*?)</{tag}>", part, re.DOTALL)]
+        for tag, part in (("title", head), ("h1", body))
+    )
+    return titles, heads, links, here
+
+
+def wrong_about_its_place(page, place="", heading_at=None):
+    titles, heads, links, here = told_of_place(page)
+    if len(titles) != 1 or not re.fullmatch(r"\w.* · Workrail Studio", titles[0]):
+        yield "title", titles
+    if len(heads) != 1 or not heads[0]:
+        yield "heading", heads
+    said = [*(words for _, words in links), *here]
+    if not all(said) or len({*said}) < len(said):
+        yield "crumbs", said
+    for to, words in links:
+        if to == place or heading_at(to) != words:
+            yield "crumb", (to, words, heading_at(to))
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_every_page_says_where_it_is_and_leads_back_to_what_its_reader_may_open(own, part):
+    clients, heads, wrong, seen = {role: person(own.desk, role) for role in Role}, {}, [], 0
+
+    def heading_at(role, to):
+        if (role, to) not in heads:
+            status, _, page = asks(clients[role], "get", to)
+            heads[role, to] = told_of_place(page)[1][0] if status == 200 else status
+        return heads[role, to]
+
+    for page, (least, row) in list(pages().items())[part::4]:
+        place = address(page, *rows_for(page, row, own.rows))
+        for role in {least, OWNER}:
+            status, _, body = asks(clients[role], "get", place)
+            if status not in {301, 302, 304} and body.startswith("<!doctype html>"):
+                found = wrong_about_its_place(body, place, partial(heading_at, role))
+                wrong += [(place, role.value, *each) for each in found]
+                seen += 1
+    assert not wrong, "\n".join(map(str, wrong))
+    assert seen > 20
+
+
+def pages_of_strangers(own):
+    invited = invite(actor=own.desk.owner, username="erin", role=VIEWER, now=timezone.now()).link
+    member = Membership.objects.get(person__username="own-person")
+    link = offer_reset(actor=own.desk.owner, member_id=member.pk, now=timezone.now()).link
+    for place in ("login/", f"join/{invited}/", "join/x/", f"password/{link}/", "password/x/"):
+        yield asks(Client(), "get", f"/studio/{place}")
+    for place, given in (
+        ("login/", {"username": "a", "password": "b"}),
+        (f"join/{invited}/", {"way": "new"}),
+        (f"password/{link}/", {"new_password": "a"}),
+    ):
+        yield asks(Client(), "post", f"/studio/{place}", given)
+    yield asks(person(own.desk, VIEWER), "post", "/studio/logout/")
+    yield asks(person(own.desk, OPERATOR), "get", "/studio/teams_app/auditentry/")
+
+
+def test_so_does_every_page_of_whoever_is_not_in(own):
+    told = list(pages_of_strangers(own))
+
+    assert [status for status, _, _ in told] == [200, 200, 404, 200, 404, 200, 400, 400, 200, 403]
+    assert [list(wrong_about_its_place(page)) for _, _, page in told] == [[] for _ in told]
