@@ -194,7 +194,12 @@ _BY_BEGINNING = (
     _key("_gitlab_session=", rest=r"[a-z0-9_-]{20,}"),
     _key("sha256~", rest=r"[a-z0-9_-]{43}"),
     _key("age-secret-key-1", rest=r"[a-z0-9]{20,}"),
-    _key("eyj", rest=r"[a-z0-9_-]{8,}(?:\.[a-z0-9_-]*)*"),
+    # JSON in base64, which no other letters begin.
+    Look(
+        begins=("eyj",),
+        pattern=re.compile(rf"{_BEFORE}(?-i:eyJ)[a-z0-9_-]{{8,}}(?:\.[a-z0-9_-]*)*", re.IGNORECASE),
+        is_begun=True,
+    ),
     # Addresses that let in whoever knows them
     _key("hooks.slack.com/", rest=r"(?:services|workflows|triggers)/[a-z0-9/]{8,}"),
     _key("discord.com/api/", "discordapp.com/api/", rest=r"(?:v[0-9]+/)?webhooks/[0-9]{15,}/[a-z0-9_-]{20,}"),

@@ -16,6 +16,11 @@ from teams_app.engine.errors import InvalidInputError
 from teams_app.engine.looks import HIDDEN, KEYS, MADE_VALUE, OWN_KEY, WORDS, Look
 from teams_app.engine.plain_reading import OTHERWISE, EditedText, Plain, read_plainly
 
+_LONG_CHARACTERS = 256
+# With a plus: paths and names have none.
+_LONG_BASE64 = re.compile(
+    rf"(?=[^+]*\+)(?=[^0-9]*[0-9])(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])[A-Za-z0-9+/]{{{_LONG_CHARACTERS}}}"
+)
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9]")
 _ENDINGS = (
     "password",
@@ -138,17 +143,26 @@ def _hidden_in(text: str, plain: Plain, table: _Looks) -> str:
 
 
 def _found(look: Look, text: str) -> Iterator[re.Match[str]]:
-    """As `finditer` of the pattern, which tries each of a hundred beginnings at each letter."""
-    folded = text.casefold()
-    if not look.is_begun or len(folded) != len(text):
+    """As `finditer` of the pattern, which tries each of a hundred beginnings at each letter. Of a long run of base64, as of a
+    picture, no part is a key, whatever it looks like: of each megabyte one does.
+    """
+    if not look.is_begun:
         yield from look.pattern.finditer(text)
+        return
+    folded = text.casefold()
+    if len(folded) != len(text):
+        yield from (each for each in look.pattern.finditer(text) if not _is_amid_base64(text, each.start()))
         return
     end = 0
     for place in sorted({place for begin in look.begins for place in _places(begin, folded)}):
-        found = look.pattern.match(text, place) if place >= end else None
+        found = look.pattern.match(text, place) if place >= end and not _is_amid_base64(text, place) else None
         if found is not None:
             end = found.end()
             yield found
+
+
+def _is_amid_base64(text: str, place: int) -> bool:
+    return _LONG_BASE64.fullmatch(text, max(0, place - _LONG_CHARACTERS), place) is not None
 
 
 def _places(part: str, text: str) -> Iterator[int]:

@@ -465,6 +465,33 @@ def test_looking_for_secrets_takes_time_in_proportion(text):
     assert min(spent(200_000) for _ in range(2)) < 30 * small + 0.05
 
 
+# What a picture may hold in the middle: each is twelve letters of base64 and more, behind a sign that ends a word.
+AMID = [
+    "/eyJhbGciOiJI",
+    "+eyJhbGciOiJI",
+    "/AKIA0123456789AB",
+    "+AIzaSy" + _LONG,
+    "/dapi" + _HEX * 2,
+    "/ABSK" + _LONG * 3,
+]
+
+
+@pytest.mark.parametrize("amid", AMID)
+def test_base64_that_goes_on_holds_no_key_whatever_it_looks_like(amid):
+    picture = base64.b64encode(MADE_BYTES[900:1800]).decode()
+    text = f"![A picture](data:image/png;base64,{picture}{amid}{picture})"
+
+    assert hide_keys(text) == text
+    for before in (f"{picture} ", f"{picture}==", f"{picture}\n", "a/b/c/D9/" * 40, ""):
+        key = amid.lstrip("+/")
+        assert hide_keys(f"{before}{key} there") == f"{before}{HIDDEN} there"
+
+
+@pytest.mark.parametrize("text", ["eyjafjallajokull", "/eYjaBcDeFgHiJkL", "+EYJABCDEFGHIJKL"])
+def test_only_json_in_base64_begins_as_such(text):
+    assert hide_keys(text) == text
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_looking_for_secrets_writes_nothing_into_the_log(capfd, seed):
     """Whoever sends bytes without order had a line of it, which was none of ours."""
