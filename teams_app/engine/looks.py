@@ -59,8 +59,9 @@ def _after(*begins: str, pattern: str, first: str = "", instead: str = rf"\1{HID
 
 
 # Where what is encoded goes on in another line, also in a text that quotes it; in hex bytes stand apart besides.
-_BREAK = r"(?:(?:\\+[rn]|[\r\n])(?:\\+[rn]|[\s>|])*)?"
-_GAP = r"(?:[\s:,>|-]|\\+[rn]|0x|00)*"
+_BREAK = r"(?:(?:\\+[rn]|[\r\n])(?:\\+[rnt]|[\s>|])*)?"
+_GAP = r"(?:[\s:,>|-]|\\+[rnt]|0x|00)*"
+_NUL = r"(?:\x00|\\+u0000)"
 _KEY_LETTERS = frozenset(b"abcdefghijklmnopqrstuvwxyz234567")
 _NOTHING = frozenset({0})
 _BASE64 = string.ascii_letters.swapcase() + string.digits + "+/"
@@ -121,7 +122,7 @@ def _encoded(octets: Sequence[frozenset[int]]) -> _Encoded:
     return _Encoded(
         base64=rf"(?-i:{_in_base64(octets)}|{_in_base64(_in_utf16(octets[:12]))})",
         hex=_in_hex(octets[1:]),
-        utf16=r"\x00".join(_any_of({chr(octet) for octet in each}) for each in octets),
+        utf16=_NUL.join(_any_of({chr(octet) for octet in each}) for each in octets),
     )
 
 
@@ -141,7 +142,7 @@ _OWN = (
         first=str(_encoded(_OWN_OCTETS[:6])),
         pattern=re.compile(
             rf"{_OWN_ENCODED.base64}(?:{_BREAK}[a-z0-9+/_-]){{0,100}}[a-z0-9+/_-]*={{0,2}}"
-            rf"|{_OWN_ENCODED.hex}(?:{_GAP}{_in_hex([_KEY_LETTERS])})*|{_OWN_ENCODED.utf16}(?:\x00[a-z2-7])*",
+            rf"|{_OWN_ENCODED.hex}(?:{_GAP}{_in_hex([_KEY_LETTERS])})*|{_OWN_ENCODED.utf16}(?:{_NUL}[a-z2-7])*",
             re.IGNORECASE,
         ),
     ),

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import json
 import re
 import time
 from random import Random
@@ -268,6 +269,7 @@ ENCODED = {
     "base64 in short lines": lambda data: _in_lines(base64.b64encode(data).decode(), 7, "\r\n"),
     "base64 in lines of a quoted text": lambda data: _in_lines(base64.b64encode(data).decode(), 16, "\\n"),
     "base64 in lines of a block": lambda data: _in_lines(base64.urlsafe_b64encode(data).decode(), 20, "\n    "),
+    "base64 in lines behind tabs": lambda data: _in_lines(base64.b64encode(data).decode(), 20, "\r\n\t"),
     "base64 in lines of an answer": lambda data: _in_lines(base64.b64encode(data).decode(), 20, "\n> "),
     "hex": bytes.hex,
     "hex in large letters": lambda data: data.hex().upper(),
@@ -289,6 +291,7 @@ def test_a_key_of_ours_is_found_in_whatever_encodes_it(encoded, letters):
             hidden = hide_keys(f"Seen: {written}. There")
 
             assert holds_own_key(f"Seen: {written}. There"), (prefix, before)
+            assert holds_own_key(json.dumps(f"Seen: {written}. There")), (prefix, before)
             assert HIDDEN in hidden, (prefix, before)
             assert written[-40:] not in hidden, (prefix, before)
             assert hidden.endswith(". There"), (prefix, before)
@@ -297,7 +300,9 @@ def test_a_key_of_ours_is_found_in_whatever_encodes_it(encoded, letters):
 @pytest.mark.parametrize("letters", ["utf-16-le", "utf-16-be", "utf-16"])
 def test_a_key_of_ours_is_found_in_a_file_of_wide_letters(letters):
     for prefix in own_prefixes():
-        assert holds_own_key(f"Use {prefix}{'abcd2345' * 5}.".encode(letters).decode("utf-8", "replace")), prefix
+        read = f"Use {prefix}{'abcd2345' * 5}.".encode(letters).decode("utf-8", "replace")
+        assert holds_own_key(read), prefix
+        assert holds_own_key(json.dumps(read)), prefix
 
 
 MADE_BYTES = Random(7).randbytes(60_000)

@@ -100,6 +100,9 @@ SPELT = {
     "escaped in part": lambda own: own.replace("_", "\\u005f"),
     "with what is not seen": "\u200b".join,
     "in base64": lambda own: base64.b64encode(f"me:{own}".encode()).decode(),
+    "in lines of base64": lambda own: base64.encodebytes(f"{'x' * 40} {own}".encode()).decode().replace("\n", "\\n"),
+    "in base64 of wide letters": lambda own: base64.b64encode(f"echo {own}".encode("utf-16-le")).decode(),
+    "in hex": lambda own: own.encode().hex(" "),
 }
 
 
@@ -113,6 +116,18 @@ def test_nor_however_the_key_is_written_in_its_source(spelt):
     document = workflow(step("plan", prompt="Call it with KEY."), id="team.keyed")
     source = source_of(document)
     files = {path: data.replace(b"KEY", written.encode()) for path, data in source.files.items()}
+    with pytest.raises(InvalidInputError, match="holds a key of Workrail"):
+        create_workflow(actor=desk.person, source=replace(source, files=files), message="", now=NOW)
+
+
+@pytest.mark.parametrize("letters", ["utf-8", "utf-16", "utf-16-be"])
+def test_nor_with_a_key_of_ours_in_a_file_beside_it_in_whatever_letters(letters):
+    from teams_app.engine.errors import InvalidInputError
+    from workflows_app.services.workflows import create_workflow
+
+    desk = make_desk()
+    source = source_of(workflow(step("plan"), id="team.keyed"))
+    files = {**source.files, "resources/01-notes.md": f"Use {OWN[0]}.".encode(letters)}
     with pytest.raises(InvalidInputError, match="holds a key of Workrail"):
         create_workflow(actor=desk.person, source=replace(source, files=files), message="", now=NOW)
 
