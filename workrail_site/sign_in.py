@@ -33,9 +33,7 @@ class SignIn(LoginView):
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         response = super().form_valid(form)
-        record_sign_in(
-            person_id=form.get_user().pk, address=address_of(self.request), door=Door.STUDIO, now=timezone.now()
-        )
+        _tell_of_sign_in(self.request)
         return response
 
     def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
@@ -50,8 +48,10 @@ def slowed_down(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResp
     def run(request: HttpRequest, link: str) -> HttpResponseBase:
         if request.method != "POST":
             return view(request, link)
-        name = _guessed_at(link) if request.POST.get("way") == "known" else ""
+        name, before = _guessed_at(link) if request.POST.get("way") == "known" else "", request.user.pk
         answer = slow_down_guessing(request, account=name or link) or view(request, link)
+        if request.user.is_authenticated and request.user.pk != before:
+            _tell_of_sign_in(request)
         if name and answer.status_code == HTTPStatus.BAD_REQUEST:
             tell_of_refusal(request, account=name)
         return answer
@@ -76,6 +76,11 @@ def own_slowed_down(view: Callable[..., HttpResponse]) -> Callable[..., HttpResp
         return answer
 
     return run
+
+
+def _tell_of_sign_in(request: HttpRequest) -> None:
+    """Of whoever is signed in since."""
+    record_sign_in(person_id=request.user.pk, address=address_of(request), door=Door.STUDIO, now=timezone.now())
 
 
 def _proves(request: HttpRequest) -> bool:

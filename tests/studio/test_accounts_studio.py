@@ -176,6 +176,23 @@ def test_sign_ins_refusals_and_sign_outs_are_in_the_log_of_each_team(house, clie
     assert AuditEntry.objects.filter(action="person.signed_in").first().details["address"] == "127.0.0.1"
 
 
+@pytest.mark.parametrize("way", ["known", "new", "signed-in"])
+def test_who_is_signed_in_by_a_link_is_told_of_in_each_team_as_by_the_sign_in(house, alice, client, way):
+    """Whoever has somebody's password need not come by the page of sign-ins: any team may invite the name."""
+    if way == "known":
+        give_password(play("rita", house.other_team, Role.VIEWER))
+    if way == "signed-in":
+        client.force_login(play("rita", house.other_team, Role.VIEWER).person)
+    link = invite(alice, "rita")
+
+    form = {"known": {"way": way, "password": GOOD}, "new": NEW, "signed-in": {"way": way}}[way]
+    assert client.post(link, form).status_code == 302
+
+    signed_in = [] if way == "signed-in" else ["person.signed_in"]
+    assert audited(house.team) == ["member.invited", "member.joined", *signed_in]
+    assert audited(house.other_team) == (signed_in if way == "known" else [])
+
+
 @pytest.mark.parametrize("spelling", ["BOB", "ｂｏｂ", "Ｂｏｂ", " bob "])
 def test_all_ways_to_write_a_login_name_share_one_limit(house, client, settings, spelling):
     settings.BEHIND_PROXY = True
