@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import wraps
 from http import HTTPStatus
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.contrib.auth.forms import AuthenticationForm
@@ -33,7 +34,7 @@ class SignIn(LoginView):
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         response = super().form_valid(form)
-        _tell_of_sign_in(self.request)
+        _tell_of_sign_in(self.request, person_id=form.get_user().pk)
         return response
 
     def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
@@ -50,8 +51,9 @@ def slowed_down(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResp
             return view(request, link)
         name, before = _guessed_at(link) if request.POST.get("way") == "known" else "", request.user.pk
         answer = slow_down_guessing(request, account=name or link) or view(request, link)
-        if request.user.is_authenticated and request.user.pk != before:
-            _tell_of_sign_in(request)
+        person_id = request.user.pk
+        if person_id is not None and person_id != before:
+            _tell_of_sign_in(request, person_id=person_id)
         if name and answer.status_code == HTTPStatus.BAD_REQUEST:
             tell_of_refusal(request, account=name)
         return answer
@@ -78,9 +80,8 @@ def own_slowed_down(view: Callable[..., HttpResponse]) -> Callable[..., HttpResp
     return run
 
 
-def _tell_of_sign_in(request: HttpRequest) -> None:
-    """Of whoever is signed in since."""
-    record_sign_in(person_id=request.user.pk, address=address_of(request), door=Door.STUDIO, now=timezone.now())
+def _tell_of_sign_in(request: HttpRequest, *, person_id: UUID) -> None:
+    record_sign_in(person_id=person_id, address=address_of(request), door=Door.STUDIO, now=timezone.now())
 
 
 def _proves(request: HttpRequest) -> bool:
