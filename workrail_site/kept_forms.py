@@ -17,6 +17,8 @@ _PROOFS = ("password", "csrfmiddlewaretoken")
 # The source of a workflow is kept byte for byte, on the pages on which it is sent; a key of ours is refused there too.
 _WITH_SOURCES = ("/edit/", "/save/", "/import/")
 _SOURCES = frozenset({"path", "paths", "text", "changed"})
+# And so is where notices go: most such addresses let in whoever knows them.
+_ADDRESSES = frozenset({"url"})
 
 
 def without_keys(view: View) -> View:
@@ -34,7 +36,7 @@ def without_keys(view: View) -> View:
 def _read(request: HttpRequest) -> None:
     said = {name: values for name, values in request.POST.lists() if not any(proof in name for proof in _PROOFS)}
     kept = read_kept(said).value
-    as_written = _SOURCES if any(part in request.path for part in _WITH_SOURCES) else frozenset()
+    as_written = _ADDRESSES | (_SOURCES if any(part in request.path for part in _WITH_SOURCES) else frozenset())
     hidden = {name: kept[name] for name in said.keys() & kept.keys() - as_written if kept[name] != said[name]}
     if not hidden:
         return

@@ -179,3 +179,32 @@ def test_a_source_with_a_key_of_others_is_saved_as_it_is_written(doors):
         source = read_source(actor=doors.desk.owner, workflow_id="team.filed", number=number)
         assert key in str(source.files)
     assert Revision.objects.filter(workflow__workflow_id="team.filed").count() == 2
+
+
+ADDRESSES = [
+    "https://hooks.slack.com/services/T0000/B0000/abcdefgh",
+    "https://discord.com/api/webhooks/0123456789012345/abcdefghijklmnopqrst",
+    "https://chat.example.com/hooks?token=0123456789abcdef0123456789abcdef",
+    "https://chat.example.com/hooks/eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0",
+]
+WAYS = {
+    "endpoint/add/": {"kinds": ["run_started"]},
+    "team/{team}/webhook/": {},
+}
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+@pytest.mark.parametrize("way", WAYS)
+def test_where_notices_go_is_kept_as_it_is_written(doors, settings, way, address):
+    """Addresses of chat servers let in whoever knows them: they are the secret that is to be kept."""
+    from teams_app.models import Endpoint
+
+    settings.PUBLIC_URL = "https://rails.example.com"
+    path = f"/studio/teams_app/{way.format(team=doors.desk.team_id)}"
+
+    shown = doors.owner.client.post(path, {**WAYS[way], "url": address})
+
+    assert (shown.status_code, [row.url for row in Endpoint.objects.all()]) == (200, [address])
+    assert "What looks like a key" not in shown.content.decode()
+    refused = doors.owner.client.post(path, {**WAYS[way], "url": f"https://chat.example.com/{OWN[0]}"})
+    assert "holds a key of Workrail" in refused.content.decode()
