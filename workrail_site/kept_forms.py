@@ -13,7 +13,7 @@ from teams_app.engine.redaction import read_kept
 View = Callable[..., HttpResponseBase]
 
 # What proves who somebody is, is for nobody to keep.
-_PROOFS = ("password", "csrfmiddlewaretoken")
+_PROOFS = ("password", "again", "csrfmiddlewaretoken")
 # The source of a workflow is kept byte for byte, on the pages on which it is sent; a key of ours is refused there too.
 _WITH_SOURCES = ("/edit/", "/save/", "/import/")
 _SOURCES = frozenset({"path", "paths", "text", "changed"})

@@ -30,6 +30,8 @@ _BEFORE_THE_WHOLE = r"(?:(?<![0-9a-z])|(?<=\\[bfnrt])|(?<=%[0-9a-f][0-9a-f]))"
 _AFTER = r"(?![0-9a-z])"
 # Much of a made key is digits, and a word has none.
 _MADE = r"(?=[a-z_-]{0,60}[0-9])"
+# Words with joints between them, as names of branches are, have a digit as well: of what was made much stands in one.
+_MADE_IN_PART = r"(?=(?:[a-z0-9]{0,60}[_.=-]){0,8}(?=[a-z]{0,60}[0-9])[a-z0-9]{12,})"
 # No joint either: what begins as names in code may.
 _IN_ONE = r"(?=[a-z]{0,60}[0-9])[a-z0-9]{20,}"
 _UUID = r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
@@ -148,21 +150,34 @@ _OWN = (
     ),
 )
 _BY_BEGINNING = (
-    _key("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+    _key("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", rest=rf"{_MADE_IN_PART}[a-z0-9_-]{{8,}}"),
     _key(
         "glpat- gldt- glrt- glrtr- glptt- glcbt- glimt- glsoat- glagent- glft- glffct- gloas- gr1348941",
         rest=r"[a-z0-9_-]{8,}(?:\.[a-z0-9]{2}\.[a-z0-9]{7,})?",
     ),
     _key("xoxa-", "xoxb-", "xoxc-", "xoxd-", "xoxp-", "xoxr-", "xoxs-", "xoxe-", "xoxe.", "xapp-", "xwfp-"),
     # OpenAI, Anthropic, Stripe and who writes their keys alike
-    _key("sk-", rest=rf"{_MADE}[a-z0-9_-]{{12,}}"),
-    _key("sk_live_", "sk_test_", "sk_org_", "rk_live_", "rk_test_", "whsec_", rest=r"[a-z0-9_-]{12,}"),
-    _key("akia", "asia", "abia", "acca", "aroa", "aida", rest=r"[a-z0-9]{12,}"),
+    _key("sk-", rest=rf"{_MADE_IN_PART}[a-z0-9_-]{{12,}}"),
+    _key(
+        "sk_live_", "sk_test_", "sk_org_", "rk_live_", "rk_test_", "whsec_", rest=rf"{_MADE_IN_PART}[a-z0-9_-]{{12,}}"
+    ),
+    # Aida and Asia are names of people, and what is typed as a login name is in small letters.
+    Look(
+        begins=("akia", "asia", "abia", "acca", "aroa", "aida"),
+        pattern=re.compile(
+            rf"{_BEFORE}(?:(?-i:AKIA|ASIA|ABIA|ACCA|AROA|AIDA)(?-i:[A-Z0-9]{{12,}})"
+            r"|(?:akia|asia|abia|acca|aroa|aida)(?=[a-z]{0,60}[0-9]{1,60}[a-z])[a-z0-9]{16,})",
+            re.IGNORECASE,
+        ),
+        is_begun=True,
+    ),
     # Google, npm, PyPI, Hugging Face, SendGrid, DigitalOcean, Databricks, Bedrock
-    _key("aiza", "aq.ab8", "bedrock-api-key-", rest=r"[a-z0-9_-]{30,}"),
-    _key("ya29.", "gocspx-", "1//0", "pypi-age", rest=r"[a-z0-9_-]{16,}"),
+    _key("aiza", rest=rf"{_MADE_IN_PART}[a-z0-9_-]{{30,}}"),
+    _key("aq.ab8", "bedrock-api-key-", rest=r"[a-z0-9_-]{30,}"),
+    _key("ya29.", "gocspx-", "1//0", rest=r"[a-z0-9_-]{16,}"),
+    _key("pypi-age", rest=rf"{_MADE_IN_PART}[a-z0-9_-]{{16,}}"),
     _key("npm_", "hf_", "api_org_", rest=r"(?=[a-z]*[0-9])[a-z0-9]{20,}"),
-    _key("sg.", rest=r"[a-z0-9_-]{16,}\.[a-z0-9_-]{16,}"),
+    _key("sg.", rest=rf"{_MADE_IN_PART}[a-z0-9_-]{{16,}}\.[a-z0-9_-]{{16,}}"),
     _key("dop_v1_", "dapi", "dose", rest=r"[a-f0-9]{24,}(?:-[0-9])?"),
     _key("absk", rest=r"[a-z0-9+/]{80,}={0,2}"),
     # Shopify, Atlassian, Vault, Docker, Grafana, Linear, Notion, Groq, xAI, Replicate, Perplexity, Supabase, PlanetScale,
@@ -179,7 +194,7 @@ _BY_BEGINNING = (
         "snyk_sat. atbb sq0atp- sq0csp- cfpat- dt0c01. dt0s16. dt0s01. cmvmdgtu rdme_ clojars_ crsr_",
         "mdb_sa_sk_ sk_v2_ eaacedeose0cba secret-live- secret-test- duffel_live_ duffel_test_",
         "shippo_live_ shippo_test_ flwseck_test- flwseck- sgp_",
-        rest=rf"{_MADE}[a-z0-9_.=-]{{20,}}",
+        rest=rf"{_MADE_IN_PART}[a-z0-9_.=-]{{20,}}",
     ),
     _key("rzp_live_", "rzp_test_", "nrjs-", "wpl_ap1.", "sm_pat_", rest=rf"{_MADE}[a-z0-9.=]{{14,}}"),
     _key(

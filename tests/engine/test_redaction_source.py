@@ -364,6 +364,35 @@ def test_what_only_looks_like_the_beginning_of_a_key_stays(text):
     assert hide_keys(text) == text
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "asiakowalczykowska and aidafernandezlopez85",
+        "AsiaPacificRegionalTeam",
+        "aiza-reviews-the-pull-requests-of-2026-and-after",
+        "feature/SK-1234-add-login-page",
+        "sk-learn-based-pipeline-of-step-2",
+        "sess-2026-11-20-planning-meeting",
+        "xai-explained-in-2-pages-for-everyone",
+        "r8_is_the_8_th_of_all_registers",
+        "GITHUB_PAT_TOKEN_FOR_CI, ghs_status_of_the_run and gho_is_a_word_2",
+        "sk_test_accuracy_score_v2 and whsec_of_the_test_server_3",
+        "pypi-agents-and-their-things",
+        "sg.regional-hosting-company.cloudprovider-internal.example",
+    ],
+)
+def test_names_of_people_branches_and_variables_stay(text):
+    """A person could not be invited under the first two, and a branch was not found again by its name."""
+    assert hide_keys(text) == text
+
+
+@pytest.mark.parametrize(
+    "key", ["AKIAIOSFODNNAEXAMPLE", "akia0123456789abcdef", "asiay34fzkbokmutvv7a", "AIDA0123456789ABCDEF"]
+)
+def test_an_id_of_amazon_is_found_in_large_letters_and_in_small_ones(key):
+    assert hide_keys(f"Use {key} there") == f"Use {HIDDEN} there"
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_secret_is_named_the_same_in_the_log_and_in_the_trace(name):
     assert is_secret_name(name)

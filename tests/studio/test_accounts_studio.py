@@ -160,6 +160,19 @@ def test_a_person_changes_their_password_with_the_one_they_have_and_stays_signed
     assert audited(house.team) == ["person.sign_in_refused", "password.changed"]
 
 
+@pytest.mark.parametrize("new", ["ghp_0123456789abcdefABCDEF", "my secret=aB3dE5gH7jK9mN1pQ3sT"])
+def test_a_new_password_may_look_like_a_key(house, client, new):
+    """It is of a manager of passwords, say: the second time that it was typed it was taken for another one."""
+    give_password(house.bob)
+    client.force_login(house.bob.person)
+
+    done = client.post("/studio/password_change/", {"old_password": GOOD, "new_password": new, "again": new})
+
+    assert done.status_code == 302, text(done)
+    house.bob.person.refresh_from_db()
+    assert house.bob.person.check_password(new)
+
+
 def test_sign_ins_refusals_and_sign_outs_are_in_the_log_of_each_team(house, client):
     from teams_app.models import AuditEntry
 
