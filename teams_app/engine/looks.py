@@ -31,7 +31,7 @@ _AFTER = r"(?![0-9a-z])"
 # Much of a made key is digits, and a word has none.
 _MADE = r"(?=[a-z_-]{0,60}[0-9])"
 # Words with joints between them, as names of branches are, have a digit as well: of what was made much stands in one.
-_MADE_IN_PART = r"(?=(?:[a-z0-9]{0,60}[_.=-]){0,8}(?=[a-z]{0,60}[0-9])[a-z0-9]{12,})"
+_MADE_IN_PART = r"(?=(?:[a-z0-9]{0,60}[_.=-]){0,8}(?=[a-z]{0,60}[0-9])[a-z0-9]{10,})"
 # No joint either: what begins as names in code may.
 _IN_ONE = r"(?=[a-z]{0,60}[0-9])[a-z0-9]{20,}"
 _UUID = r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"

@@ -372,7 +372,7 @@ def test_what_only_looks_like_the_beginning_of_a_key_stays(text):
         "aiza-reviews-the-pull-requests-of-2026-and-after",
         "feature/SK-1234-add-login-page",
         "sk-learn-based-pipeline-of-step-2",
-        "sess-2026-11-20-planning-meeting",
+        "sess-2026-11-20-planning-meeting and sess-20261120-planning-meeting",
         "xai-explained-in-2-pages-for-everyone",
         "r8_is_the_8_th_of_all_registers",
         "GITHUB_PAT_TOKEN_FOR_CI, ghs_status_of_the_run and gho_is_a_word_2",
