@@ -125,10 +125,15 @@ def portions_of(team_ids: Iterable[UUID], *, short: AbstractSet[UUID]) -> Iterat
 
 def verify_team_audit(*, actor: Actor) -> Iterator[AuditFault]:
     """As `verify_audits`, of the actor's own team, whatever is entered meanwhile."""
-    actor.require(Permission.READ_AUDIT)
     with one_state():
-        head = AuditHead.objects.filter(pk=actor.team_id).order_by("pk").first()
-        yield from _faults(actor.team_id, head, _rows(actor.team_id))
+        yield from team_faults(actor=actor)
+
+
+def team_faults(*, actor: Actor) -> Iterator[AuditFault]:
+    """The same on the state of the tables that the caller's transaction sees."""
+    actor.require(Permission.READ_AUDIT)
+    head = AuditHead.objects.filter(pk=actor.team_id).order_by("pk").first()
+    yield from _faults(actor.team_id, head, _rows(actor.team_id))
 
 
 def count_entries(*, actor: Actor) -> int:

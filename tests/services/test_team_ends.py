@@ -1,6 +1,7 @@
 """A team ends: at once for everybody in it, later for all that it had, and never for another team."""
 
 import gzip
+import json
 from dataclasses import replace
 from datetime import timedelta
 from io import StringIO
@@ -11,7 +12,10 @@ from django.db import connection
 
 from sessions_app.engine.bundle_checks import examine_bundle
 from sessions_app.engine.bundle_reader import read_bundle
+from sessions_app.engine.signatures import public_text, signing_key
+from sessions_app.engine.team_folders import read_manifest, write_manifest
 from sessions_app.models import WorkSession
+from sessions_app.services.bundles.signing import own_signers
 from sessions_app.services.expiry import collection, ended_teams
 from sessions_app.services.expiry.ended_teams import SETTLED, empty_ended_teams, end_team
 from sessions_app.services.expiry.retention import hold_session
@@ -226,7 +230,7 @@ def test_all_that_a_team_has_is_written_to_a_folder_before_it_ends(tmp_path):
 
     told = command("end", NAME, "--name", NAME, "--export", str(folder))
 
-    assert "Wrote 3 files" in told
+    assert "Wrote 4 files" in told
     with gzip.open(folder / "sessions" / f"{value['session']['sessionId']}.json.gz") as bundle:
         examine_bundle(read_bundle(read_line=bundle.readline))
     assert (folder / "workflows" / "team.sample.json").read_bytes()
@@ -263,3 +267,115 @@ def test_a_folder_that_cannot_be_written_and_another_name_end_nothing(tmp_path):
             command("end", NAME, *arguments)
     assert not (tmp_path / "new").exists()
     assert Team.objects.get(pk=desk.team_id).ended_at is None
+
+
+def lines_of(path):
+    return path.read_bytes().splitlines(keepends=True)
+
+
+LINES = {
+    "changed": lambda lines: [lines[0].replace(b'"actor"', b'"acted"'), *lines[1:]],
+    "dropped": lambda lines: lines[1:],
+    "dropped at the end": lambda lines: lines[:-1],
+    "reordered": lambda lines: [lines[1], lines[0], *lines[2:]],
+    "added": lambda lines: [*lines, lines[-1]],
+    "emptied": lambda lines: [],
+}
+
+
+def exported(folder):
+    desk = run_cast.make_desk()
+    begin(desk, *plain_steps(2))
+    command("export", NAME, str(folder))
+    return desk
+
+
+def verified(folder, *arguments):
+    out = StringIO()
+    call_command("verify", str(folder), *arguments, stdout=out)
+    return out.getvalue()
+
+
+def test_whatever_is_done_to_a_file_of_a_team_that_was_written_is_told(tmp_path):
+    folder = tmp_path / "left"
+    exported(folder)
+    assert f"Signed by {own_signers()[0]}" in verified(folder, f"--signer={own_signers()[0]}")
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name != "manifest.json"]
+    assert len(files) == 3
+
+    for path in files:
+        before = path.read_bytes()
+        for other in {before + b"x", before[:-1], b""}:
+            path.write_bytes(other)
+            with pytest.raises(CommandError, match=f"BUNDLE_INTEGRITY_FAILED.*{path.name} was changed"):
+                verified(folder)
+        path.unlink()
+        with pytest.raises(CommandError, match=f"BUNDLE_INTEGRITY_FAILED.*{path.name} is gone"):
+            verified(folder)
+        path.write_bytes(before)
+        added = path.with_name("added")
+        added.write_bytes(before)
+        with pytest.raises(CommandError, match=r"BUNDLE_INTEGRITY_FAILED.*added was added"):
+            verified(folder)
+        added.unlink()
+    verified(folder)
+
+
+@pytest.mark.parametrize("change", LINES)
+def test_a_line_of_the_audit_log_that_is_another_one_is_told(tmp_path, change):
+    folder = tmp_path / "left"
+    exported(folder)
+    lines = lines_of(folder / "audit.jsonl")
+    assert len(lines) >= 2
+
+    (folder / "audit.jsonl").write_bytes(b"".join(LINES[change](lines)))
+
+    with pytest.raises(CommandError, match=r"BUNDLE_INTEGRITY_FAILED.*audit\.jsonl was changed"):
+        verified(folder)
+
+
+def test_the_manifest_of_a_team_is_what_was_signed(tmp_path):
+    folder = tmp_path / "left"
+    exported(folder)
+    manifest = folder / "manifest.json"
+    signed = manifest.read_bytes()
+    value = json.loads(signed)
+    fewer = value | {"manifest": value["manifest"] | {"files": value["manifest"]["files"][1:]}}
+    unvouched = value | {"manifest": value["manifest"] | {"notVouchedFor": ["audit.jsonl"]}}
+    other = signing_key(secret=b"x" * 32)
+    forged = value | {"signature": value["signature"] | {"publicKey": public_text(other)}}
+    for data, code in (
+        (json.dumps(fewer).encode(), "BUNDLE_SIGNATURE_INVALID"),
+        (json.dumps(unvouched).encode(), "BUNDLE_SIGNATURE_INVALID"),
+        (json.dumps(forged).encode(), "BUNDLE_SIGNATURE_INVALID"),
+        (signed.replace(b"{", b"{ ", 1), "BUNDLE_SIGNATURE_INVALID"),
+        (signed[:-1], "BUNDLE_INVALID_FORMAT"),
+        (b"[" * 100_000, "BUNDLE_INVALID_FORMAT"),
+        (b'{"manifest": {}}', "BUNDLE_INVALID_FORMAT"),
+    ):
+        manifest.write_bytes(data)
+        with pytest.raises(CommandError, match=code):
+            verified(folder)
+    manifest.write_bytes(write_manifest(manifest=read_manifest(signed)[0], key=other))
+    with pytest.raises(CommandError, match="It was not signed by"):
+        verified(folder, f"--signer={own_signers()[0]}")
+    manifest.unlink()
+    with pytest.raises(CommandError, match=r"has no manifest\.json"):
+        verified(folder)
+
+
+def test_an_audit_log_that_somebody_changed_is_written_and_not_vouched_for(tmp_path):
+    desk = run_cast.make_desk()
+    begin(desk, *plain_steps(2))
+    folder = tmp_path / "left"
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE teams_app_auditentry DISABLE TRIGGER USER")
+        cursor.execute("UPDATE teams_app_auditentry SET actor_name = 'Other' WHERE team_id = %s", [desk.team_id])
+        cursor.execute("ALTER TABLE teams_app_auditentry ENABLE TRIGGER USER")
+
+    with pytest.raises(CommandError, match=r"(?s)audit\.jsonl.*verify_store"):
+        command("end", NAME, "--name", NAME, "--export", str(folder))
+
+    assert '"Other"' in (folder / "audit.jsonl").read_text()
+    assert "Nobody vouches for audit.jsonl" in verified(folder)
+    assert NAME in command("list")
