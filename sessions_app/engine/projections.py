@@ -6,9 +6,10 @@ from typing import Any, assert_never
 from uuid import UUID
 
 import orjson
+from msgspec.structs import replace
 
 from sessions_app.engine.checkpoints import UNANSWERED, CheckpointState
-from sessions_app.engine.decisions import Outcome
+from sessions_app.engine.decisions import Outcome, PreferenceSource
 from sessions_app.engine.log import EventKind, NodeKind
 from sessions_app.engine.reasons import GapSeverity
 from sessions_app.engine.runs import ObservationKey, OutputChannel, RunStatus, StopKind, status_of
@@ -123,6 +124,8 @@ class ProjectedRun:
     gaps: list[GapView] = field(default_factory=list)
     questions: dict[UUID, QuestionView] = field(default_factory=dict)
     capabilities: dict[str, str] = field(default_factory=dict)
+    # Who, as the log tells, had it never stop: as a choice for the run, or for the session before it began.
+    waived_by: set[str] = field(default_factory=set)
 
     @property
     def tip(self) -> ProjectedNode | None:
@@ -220,11 +223,11 @@ def fold(view: ProjectedSession, event: Mapping[str, Any]) -> None:
         case EventKind.OBSERVATION_RECORDED:
             view.observed[ObservationKey(data["key"])] = data["value"]
         case EventKind.PREFERENCES_CHANGED if run_id is None:
-            view.baseline = _preferences(data["effective"])
+            view.baseline = _chosen(data, before=view.baseline)
         case EventKind.NODE_OUTPUT_APPENDED if run_id is None:
             view.outputs.append(_output(event, run_id=None, to_node_id=None))
         case EventKind.RUN_STARTED if run_id is not None:
-            view.runs[run_id] = _begun(event, run_id)
+            view.runs[run_id] = _begun(event, run_id, view.baseline)
         case EventKind.HANDLE_ISSUED if run_id is not None:
             _fold_handle(view, event, run_id)
         case of_run if run_id is not None and run_id in view.runs:
@@ -242,7 +245,7 @@ def _fold_name(view: ProjectedSession, data: Mapping[str, Any]) -> None:
         view.runs[run_id].name = data["title"]
 
 
-def _begun(event: Mapping[str, Any], run_id: UUID) -> ProjectedRun:
+def _begun(event: Mapping[str, Any], run_id: UUID, baseline: Preferences | None) -> ProjectedRun:
     data = event["data"]
     return ProjectedRun(
         run_id=run_id,
@@ -252,6 +255,7 @@ def _begun(event: Mapping[str, Any], run_id: UUID) -> ProjectedRun:
         goal=data["goal"],
         started_ms=event["timestampMs"],
         last_activity_ms=event["timestampMs"],
+        waived_by={baseline.waived_by} if baseline and baseline.waived_by else set(),
     )
 
 
@@ -289,12 +293,13 @@ def _fold_run(run: ProjectedRun, kind: EventKind, event: Mapping[str, Any]) -> N
                 _fold_answer(run, event)
         case EventKind.CAPABILITY_OBSERVED:
             run.capabilities[data["capability"]] = data["status"]
+        case EventKind.PREFERENCES_CHANGED:
+            run.waived_by |= _waivers(data)
         case (
             EventKind.ADVANCE_RECORDED
             | EventKind.VALIDATION_PERFORMED
             | EventKind.ASSESSMENT_RECORDED
             | EventKind.ASSESSMENT_CONSEQUENCE_APPLIED
-            | EventKind.PREFERENCES_CHANGED
             | EventKind.CONTEXT_SET
             | EventKind.DIVERGENCE_RECORDED
             | EventKind.DECISION_TRACE_APPENDED
@@ -445,6 +450,20 @@ def _preferences(said: Mapping[str, str]) -> Preferences:
         risk_policy=RiskPolicy(said["riskPolicy"]),
         waived_by=said.get("waivedBy", ""),
     )
+
+
+def _chosen(data: Mapping[str, Any], *, before: Preferences | None) -> Preferences:
+    """A change tells all that holds behind it. That a person had runs never stop is told by their choice alone."""
+    effective = _preferences(data["effective"])
+    known = _waivers(data) | ({before.waived_by} if before else set())
+    return effective if effective.waived_by in known else replace(effective, waived_by="")
+
+
+def _waivers(data: Mapping[str, Any]) -> set[str]:
+    """Who had a run, or those to come, never stop by this change."""
+    if data["source"] != PreferenceSource.USER.value:
+        return set()
+    return {change["value"] for change in data["delta"] if change["key"] == "waivedBy"}
 
 
 def _named(name: str) -> UUID:

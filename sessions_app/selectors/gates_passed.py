@@ -44,10 +44,14 @@ def _nodes(run: ProjectedRun, team_id: UUID) -> Iterator[Stood]:
 
 
 def _snapshots(run: ProjectedRun, team_id: UUID) -> dict[str, Snapshot]:
-    digests = sorted({node.snapshot for node in run.nodes.values()})
+    return states_of((node.snapshot for node in run.nodes.values()), team_id=team_id)
+
+
+def states_of(digests: Iterable[str], *, team_id: UUID) -> dict[str, Snapshot]:
+    ordered = sorted(set(digests))
     found: dict[str, Snapshot] = {}
-    for start in range(0, len(digests), _AT_ONCE):
-        rows = SnapshotRow.objects.filter(team_id=team_id, digest__in=digests[start : start + _AT_ONCE])
+    for start in range(0, len(ordered), _AT_ONCE):
+        rows = SnapshotRow.objects.filter(team_id=team_id, digest__in=ordered[start : start + _AT_ONCE])
         for digest, data in rows.values_list("digest", "data"):
             # One that cannot be read is reported for its bytes.
             with suppress(msgspec.DecodeError):

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from msgspec.structs import replace
 
 from sessions_app.engine import seals, stored_log
 from sessions_app.engine.ledger import EntryKind
@@ -269,6 +270,7 @@ class _Judge:
             yield from self._table(name, table)
         yield from self._runs()
         yield from self._snapshots()
+        yield from self._waivers()
         yield from self._times()
         yield from self._titles()
         yield from self._attempts()
@@ -291,7 +293,8 @@ class _Judge:
         baseline = Preferences(
             autonomy=Autonomy(row.autonomy), risk_policy=RiskPolicy(row.risk_policy), waived_by=row.waived_by
         )
-        if self.view.baseline not in {None, baseline}:
+        # Releases that told none had nobody waive people.
+        if baseline != (self.view.baseline or replace(baseline, waived_by="")):
             yield self._finding(_STALE, "Its runs begin with preferences that the log does not tell.")
         said = {
             "title": (row.title, self.view.title),
@@ -352,6 +355,23 @@ class _Judge:
             elif node.snapshot_has != node.snapshot_digest:
                 message = f"Snapshot {node.snapshot_digest} has other bytes."
                 yield self._finding(HealthReason.DIGEST_MISMATCH.value, message)
+
+    def _waivers(self) -> Iterator[Finding]:
+        """A state in which nobody is asked is one that a person chose, as the log tells: by a row alone a run may have been given it."""
+        never = {
+            run.run_id: [node for node in run.nodes.values() if node.autonomy == Autonomy.NEVER_STOP.value]
+            for run in self.view.runs.values()
+        }
+        digests = (node.snapshot for nodes in never.values() for node in nodes)
+        states = gates_passed.states_of(digests, team_id=self.row.team_id)
+        for run_id, nodes in never.items():
+            told = {"", *self.view.runs[run_id].waived_by}
+            for node in nodes:
+                state = states.get(node.snapshot)
+                if state is not None and state.preferences.waived_by not in told:
+                    name, by = to_text(Prefix.NODE, node.node_id), state.preferences.waived_by
+                    yield self._finding("waiver_untold", f"{name} waits for nobody, and the log does not tell of {by}.")
+                    break
 
     def _times(self) -> Iterator[Finding]:
         born = birth_date(self.row.id)

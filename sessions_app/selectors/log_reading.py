@@ -11,6 +11,7 @@ import orjson
 
 from sessions_app.engine import deflation
 from sessions_app.engine.log import EventKind
+from sessions_app.engine.projections import ProjectedSession, fold
 from sessions_app.engine.tokens import SessionNotHealthyError
 from sessions_app.models import Event
 from sessions_app.selectors.standings import birth_date
@@ -20,6 +21,7 @@ from workflows_app.selectors.asked import asked
 
 _ROWS_AT_ONCE = 200
 _OBSERVATION = EventKind.OBSERVATION_RECORDED.value.encode()
+_TELL_PREFERENCES = (EventKind.SESSION_CREATED.value.encode(), EventKind.PREFERENCES_CHANGED.value.encode())
 
 
 class StoredPack(Protocol):
@@ -114,3 +116,13 @@ def known_observations(*, session_id: UUID) -> set[str]:
     """The observations of the session that its log holds, as they are named there."""
     marked = (event for event in read_log(session_id=session_id) if _OBSERVATION in event.body)
     return {str(event.envelope["dedupeKey"]) for event in marked if event.kind == EventKind.OBSERVATION_RECORDED.value}
+
+
+@asked
+def is_waiver_told(*, session_id: UUID, waived_by: str) -> bool:
+    """Whether the log says that this person has runs of the session never stop. A row alone says what whoever owns the table likes."""
+    view = ProjectedSession()
+    for event in read_log(session_id=session_id):
+        if any(kind in event.body for kind in _TELL_PREFERENCES):
+            fold(view, event.envelope)
+    return view.baseline is not None and view.baseline.waived_by == waived_by

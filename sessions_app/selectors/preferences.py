@@ -3,8 +3,12 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from msgspec.structs import replace
+
 from sessions_app.engine.state import Preferences
 from sessions_app.models import TeamPreferences, WorkSession
+from sessions_app.selectors.log_reading import is_waiver_told
+from sessions_app.selectors.standings import SessionStanding
 from teams_app.engine.actors import Actor, Permission
 from workflows_app.engine.program import Autonomy, RiskPolicy
 from workflows_app.selectors.asked import asked, prepared_cursor
@@ -34,6 +38,14 @@ def baseline_of(*, actor: Actor) -> Preferences:
         return Preferences()
     autonomy, risk_policy, waived_by = row
     return Preferences(autonomy=Autonomy(autonomy), risk_policy=RiskPolicy(risk_policy), waived_by=waived_by)
+
+
+def told_baseline(session: SessionStanding) -> Preferences:
+    """What runs of the session begin with: never without people, unless its log says who chose that."""
+    baseline = session.baseline
+    if not baseline.waived_by or is_waiver_told(session_id=session.session_id, waived_by=baseline.waived_by):
+        return baseline
+    return replace(baseline, waived_by="")
 
 
 def read_team_preferences(*, actor: Actor) -> Preferences:

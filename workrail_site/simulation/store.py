@@ -190,6 +190,10 @@ class MemoryStore(Tables):
         events = self.sessions[session_id].events
         return {event.dedupe for event in events if event.kind is EventKind.OBSERVATION_RECORDED}
 
+    def is_waiver_told(self, *, session_id: UUID, waived_by: str) -> bool:
+        """Nobody writes past the services here."""
+        return self.sessions[session_id].baseline.waived_by == waived_by
+
     # Questions
 
     def read_answered(self, *, team_id: UUID, request_id: UUID) -> AfterAnswer | None:

@@ -152,7 +152,8 @@ def begin_run(mover: Mover, beginning: Beginning, published: Published, parent: 
         at_ms=mover.unix_ms,
         due_ms=default_due_ms(),
     )
-    baseline = session.baseline if session else preference_selectors.baseline_of(actor=mover.actor)
+    told = preference_selectors.told_baseline(session) if session else None
+    baseline = told or preference_selectors.baseline_of(actor=mover.actor)
     given, context = parent.given(program, beginning.context) if parent else ({}, beginning.context)
     command = Start(
         goal=beginning.goal,

@@ -1,5 +1,6 @@
 """Preferences that others begin with: a team's for its sessions, a session's for its runs. Neither reaches back."""
 
+from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
@@ -9,7 +10,7 @@ from sessions_app.engine.decisions import PreferenceChange, PreferenceSource
 from sessions_app.engine.log import EventDraft, EventKind
 from sessions_app.engine.state import Preferences
 from sessions_app.models import TeamPreferences
-from sessions_app.selectors.preferences import preferences_of
+from sessions_app.selectors.preferences import preferences_of, told_baseline
 from sessions_app.selectors.standings import SessionStanding, read_session
 from sessions_app.services.moves.moving import Entropy, Tries
 from sessions_app.services.moves.requests import set_by
@@ -55,6 +56,7 @@ def set_session_preferences(
         standing = read_session(team_id=actor.team_id, session_id=session_id)
         if standing is None:
             raise NotFoundError("There is no such session.", suggestion="List the sessions of your team for their ids.")
+        standing = replace(standing, baseline=told_baseline(standing))
         preferences = change.applied_to(standing.baseline)
         if preferences == standing.baseline or _write(actor, standing, preferences, now, entropy):
             return preferences
