@@ -26,6 +26,7 @@ from sessions_app.engine.log import ENVELOPE_VERSION, MAX_DEDUPE_CHARACTERS, Eve
 from sessions_app.engine.projections import ProjectedNode, ProjectedRun, ProjectedSession, fold, output_body
 from sessions_app.engine.prompts import title_of
 from sessions_app.engine.runs import Dialect
+from sessions_app.engine.session_tokens import handle_of
 from sessions_app.engine.state import Snapshot, snapshot_bytes, snapshot_from_bytes
 from teams_app.engine.ids import Prefix, birth_ms, from_text
 from workflows_app.engine import canonical
@@ -195,10 +196,19 @@ class _Examination:
             session.parents.add(_session_of(event["data"]["parentSessionId"]))
         if kind is EventKind.HANDLE_ISSUED and "parent" in event["data"]:
             session.parents.add(_session_of(event["data"]["parent"]["sessionId"]))
+        if kind is EventKind.HANDLE_ISSUED and run is not None:
+            self._held(session, run, event["data"])
         if kind is EventKind.RUN_STARTED and run is not None:
             self._begun(session, run)
         if kind is EventKind.NODE_CREATED:
             self._node(session, run, event)
+
+    def _held(self, session: ExaminedSession, run: ProjectedRun, told: Mapping[str, Any]) -> None:
+        """Whoever holds a run is named by it: under another name nobody could join the run that is named so."""
+        dialect = session.dialects[run.run_id]
+        holder = handle_of(session_id=session.session_id, run_id=run.run_id, dialect=dialect, agent_id=told["agentId"])
+        if from_text(Prefix.HANDLE, told["handleId"]) != holder.id:
+            _cannot_be(f"Event {session.at.next_index} gives the holder of a run a name that is not theirs.")
 
     def _begun(self, session: ExaminedSession, run: ProjectedRun) -> None:
         if run.workflow_hash not in self.programs:
@@ -243,6 +253,10 @@ class _Examination:
             run.tip is None for run in session.view.runs.values()
         ):
             _cannot_be(f"The runs of {session.head.session_id} are not those of its log.")
+        for run in session.view.runs.values():
+            of_nodes = {asked.to_node_id for asked in run.questions.values()} | {each.node_id for each in run.outputs}
+            if not of_nodes <= {None, *run.nodes}:
+                _cannot_be(f"What {session.head.session_id} tells of a run belongs to a node of another one.")
         used = {node.snapshot for run in session.view.runs.values() for node in run.nodes.values()}
         if used != session.snapshots.keys():
             _cannot_be(f"{session.head.session_id} has snapshots that no node stands for.")

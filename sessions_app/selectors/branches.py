@@ -46,7 +46,7 @@ LEFT JOIN (
   CROSS JOIN LATERAL (
     SELECT * FROM sessions_app_output o WHERE o.to_node_id = m.id AND o.channel = 'recap' OFFSET 0
   ) o
-  JOIN sessions_app_node f ON f.id = o.node_id
+  JOIN sessions_app_node f ON f.id = o.node_id AND f.run_id = o.run_id
   UNION ALL
   SELECT s.id, NULL, s.body, '', 'Noted on the session', s.event_index
   FROM (
@@ -126,7 +126,7 @@ FROM made m
 CROSS JOIN LATERAL (
   SELECT * FROM sessions_app_output o WHERE o.to_node_id = m.id AND o.channel = 'recap' OFFSET 0
 ) o
-JOIN sessions_app_node f ON f.id = o.node_id
+JOIN sessions_app_node f ON f.id = o.node_id AND f.run_id = o.run_id
 ORDER BY part, place, id
 """  # noqa: S608  constants only
 

@@ -26,7 +26,7 @@ _ANSWERED = """
 SELECT a.id, a.kind, sn.data, a.snapshot_digest,
        EXISTS (SELECT 1 FROM sessions_app_node c WHERE c.parent_id = a.id AND c.kind <> 'checkpoint')
 FROM sessions_app_checkpointrequest q
-JOIN sessions_app_node a ON a.id = q.to_node_id
+JOIN sessions_app_node a ON a.id = q.to_node_id AND a.run_id = q.run_id
 JOIN sessions_app_snapshot sn ON sn.team_id = a.team_id AND sn.digest = a.snapshot_digest
 WHERE q.id = $1 AND q.team_id = $2 AND q.state = 'answered' AND q.answered_as = 'human'
 """

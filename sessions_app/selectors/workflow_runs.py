@@ -23,7 +23,7 @@ FROM (SELECT id FROM sessions_app_run WHERE team_id = %s AND workflow_id = %s
       ORDER BY activity_window DESC, last_activity_at DESC LIMIT %s) r
 JOIN sessions_app_node n ON n.run_id = r.id
 JOIN sessions_app_node c ON c.parent_id = n.id AND c.edge_cause <> 'checkpoint_created'
-LEFT JOIN sessions_app_checkpointrequest q ON q.id = c.id
+LEFT JOIN sessions_app_checkpointrequest q ON q.id = c.id AND q.run_id = c.run_id
 WHERE n.pending_key <> ''
 GROUP BY n.pending_key
 """

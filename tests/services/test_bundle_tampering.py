@@ -3,13 +3,16 @@
 import gzip
 import io
 import random
+import re
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 
 import orjson
 import pytest
+from django.db import connection
 
-from sessions_app.engine import bundle_reader, bundles
+from sessions_app.engine import bundle_reader, bundles, session_tokens, tokens
 from sessions_app.engine.bundle_checks import examine_bundle
 from sessions_app.engine.bundle_reader import read_bundle
 from sessions_app.engine.bundles import (
@@ -24,17 +27,24 @@ from sessions_app.engine.bundles import (
     BundleTooLargeError,
     BundleUnsupportedVersionError,
 )
-from sessions_app.engine.tokens import SessionNotHealthyError
-from sessions_app.models import Event, Handle, Node, Output, Run, Snapshot, WorkSession
+from sessions_app.engine.tokens import SessionNotHealthyError, TokenKind
+from sessions_app.models import CheckpointRequest, Event, Handle, Node, Output, Run, Snapshot, WorkSession
+from sessions_app.selectors import records, run_graph, runs as runs_read
 from sessions_app.selectors.bundle_jobs import read_bundle_job
-from sessions_app.services.bundles import bundle_jobs
+from sessions_app.selectors.checkpoints import read_checkpoint
+from sessions_app.selectors.evidence import read_evidence
+from sessions_app.selectors.nodes import read_node
+from sessions_app.services.bundles import bundle_jobs, session_reports
 from sessions_app.services.bundles.files import import_bundle, open_bundle
+from sessions_app.services.bundles.session_reports import ReportForm
+from sessions_app.services.store.signing_keys import current_keys
 from sessions_app.services.upkeep import ledger
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.errors import WorkrailError
 from teams_app.engine.ids import Prefix, to_text
+from teams_app.engine.pages import PageRequest
 from teams_app.models import AuditEntry
-from tests import handover_cast, logs, run_cast
+from tests import checkpoint_cast, handover_cast, logs, run_cast
 from tests.bundle_play import LATER, Forged, examine, export, pinned_with, take_in
 from tests.checkpoint_cast import at_question
 from tests.run_cast import advanced, begin, session_id
@@ -509,3 +519,197 @@ def begun_with_a_skill(desk):
     files = handover_cast.two_activities() | {"skills/00-own.yaml": b"id: own\nversion: 1.0.0\ncapability: Its own\n"}
     held = handover_cast.handed(desk, files)
     return held.handle.session_id
+
+
+# Every id that a file names, one after the other, said to be one of another team
+
+SECRET = "Theirs alone"
+_ID = re.compile(r"(node|run|cp)_[a-z2-7]{26}")
+_HEX = re.compile(r"((?:gap|out_[a-z]+)_)?[0-9a-f]{32}")
+
+
+def at_work(desk, files, goal):
+    """A run in which a person has answered and an agent has gone on, with notes, an artifact and a bookmark."""
+    checkpoint_cast.publish_folder(desk, files)
+    before = run_cast.start(desk, "team.plan", context={"goal": goal}).value
+    asked = advanced(desk.agent, before, f"{goal} before.", artifacts=[{"kind": "own.a", "text": goal}])
+    checkpoint_cast.answer(desk.person, checkpoint_cast.only_row(asked), reason=goal)
+    value = advanced(desk.agent, asked)
+    run_cast.bookmark(desk.agent, value, f"{goal} half way.")
+    advanced(desk.agent, value, f"{goal} done.")
+    return value
+
+
+def theirs_of(desk):
+    other = replace_team(replace(desk, agent=desk.stranger))
+    files = {path: data.replace(b"name: Ask", b"name: " + SECRET.encode()) for path, data in asking_files().items()}
+    assert files != asking_files()
+    value = at_work(other, files, SECRET)
+    nodes = Node.objects.filter(run_id=run_cast.run_id(value)).order_by("-event_index")
+    question = CheckpointRequest.objects.get(run_id=run_cast.run_id(value))
+    output = Output.objects.filter(run_id=run_cast.run_id(value)).order_by("event_index").first()
+    named = {
+        "node": [question.id, nodes[0].id, nodes[len(nodes) - 1].id],
+        "run": [run_cast.run_id(value)],
+        "cp": [question.id],
+    }
+    return other, value, named, output.id
+
+
+def asking_files():
+    return checkpoint_cast.asking(authority="human")
+
+
+def places(value, at=()):
+    """Where a text is an id, in whatever holds it."""
+    match value:
+        case dict():
+            for key, child in value.items():
+                yield from places(child, (*at, key))
+        case list():
+            for index, child in enumerate(value):
+                yield from places(child, (*at, index))
+        case str() if _ID.fullmatch(value) or _HEX.fullmatch(value):
+            yield at
+
+
+def put(value, at, text):
+    for key in at[:-1]:
+        value = value[key]
+    value[at[-1]] = text
+
+
+def found_at(value, at):
+    for key in at:
+        value = value[key]
+    return value
+
+
+def others(text, named, output):
+    """The ids of the other team that may stand there."""
+    if _HEX.fullmatch(text):
+        head = text[:-32]
+        ids = [output] if head else [*named["node"], *named["cp"], *named["run"]]
+        return [f"{head}{each.hex}" for each in ids]
+    prefix = text.partition("_")[0]
+    return [to_text(Prefix(prefix), each) for each in named[prefix]]
+
+
+def with_others_ids(data, named, output):
+    """The file once more for each id in it, and each of theirs; a state has another digest then."""
+    whole = Forged.of(data)
+    for number, event in enumerate(whole.sessions[0].events):
+        for at in places(event):
+            for text in others(found_at(event, at), named, output):
+                forged = Forged.of(data)
+                put(forged.sessions[0].events[number], at, text)
+                yield (event["kind"], at, text), forged
+    for number, (digest, state) in enumerate(whole.sessions[0].snapshots):
+        for at in places(orjson.loads(state)):
+            for text in others(found_at(orjson.loads(state), at), named, output):
+                forged, changed_state = Forged.of(data), orjson.loads(state)
+                put(changed_state, at, text)
+                body = canonical.canonical_bytes(changed_state)
+                forged.sessions[0].snapshots[number] = (canonical.digest(body), body)
+                for event in forged.sessions[0].events:
+                    if event["data"].get("snapshotRef") == digest:
+                        event["data"]["snapshotRef"] = canonical.digest(body)
+                yield ("state", number, at, text), forged
+
+
+def told_by_all_reads(desk, session):
+    """What an agent and a person are told of the runs of a session, whatever they ask."""
+    told = [session_reports.render_session(actor=desk.viewer, session_id=session, form=ReportForm.MARKDOWN)]
+    page = PageRequest(after=None, limit=100)
+    for run in Run.objects.filter(session_id=session):
+        told.append(runs_read.read_run(actor=desk.viewer, run_id=run.pk))
+        told.append(run_graph.read_graph(actor=desk.viewer, run_id=run.pk, chosen=run.tip_node_id))
+        lists = (records.list_nodes, records.list_outputs, records.list_gaps)
+        told += [read(actor=desk.viewer, run_id=run.pk, page=page) for read in lists]
+    for question in CheckpointRequest.objects.filter(session_id=session):
+        value = read_checkpoint(actor=desk.person, request_id=question.pk)
+        told.append((value, read_evidence(actor=desk.person, question=value)))
+    ring = current_keys().ring
+    for node in Node.objects.filter(session_id=session):
+        told.append(read_node(actor=desk.viewer, node_id=node.pk))
+        state = tokens.mint(keyring=ring, kind=TokenKind.STATE, node_id=node.pk)
+        ack = tokens.mint(keyring=ring, kind=TokenKind.ACK, node_id=node.pk, nonce=b"anything")
+        for ask in (run_cast.rehydrate, run_cast.advance):
+            with suppress(WorkrailError):
+                told.append(ask(desk.agent, {"stateToken": state, "ackToken": ack}))
+    return repr(told)
+
+
+def forget(session_ids):
+    """As if nothing had been taken in: the next file keeps its ids too."""
+    tables = ("event", "attempt", "output", "gap", "checkpointrequest", "handle", "node", "run", "ledgerentry")
+    with connection.cursor() as cursor:
+        for table in ("sessions_app_event", "sessions_app_ledgerentry"):
+            cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
+        for table in tables:
+            cursor.execute(f"DELETE FROM sessions_app_{table} WHERE session_id = ANY(%s)", [list(session_ids)])
+        cursor.execute("DELETE FROM sessions_app_worksession WHERE id = ANY(%s)", [list(session_ids)])
+        for table in ("sessions_app_event", "sessions_app_ledgerentry"):
+            cursor.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")
+
+
+def test_no_id_of_another_team_that_a_file_names_shows_or_moves_anything_of_theirs(desk):
+    mine = at_work(desk, asking_files(), "Mine")
+    data = export(desk.person, session_id(mine))
+    other, value, named, output = theirs_of(desk)
+    before = told_by_all_reads_only(other, session_id(value))
+    forget([session_id(mine)])
+    wrong, taken, kept = {}, 0, 0
+
+    for name, forged in with_others_ids(data, named, output):
+        try:
+            done = take_in(desk.person, forged.signed())
+        except WorkrailError:
+            continue
+        taken += 1
+        kept += not done.renamed
+        told = told_by_all_reads(desk, done.session_ids[0])
+        if SECRET in told or told_by_all_reads_only(other, session_id(value)) != before:
+            wrong[name] = "told" if SECRET in told else "changed"
+        forget(done.session_ids)
+
+    assert wrong == {}
+    assert (taken > 20, kept > 10) == (True, True), (taken, kept)
+
+
+def told_by_all_reads_only(desk, session):
+    """What an agent is told of the nodes of a session, without moving it; and all of its rows."""
+    rings = [
+        tokens.mint(keyring=current_keys().ring, kind=TokenKind.STATE, node_id=node)
+        for node in Node.objects.filter(session_id=session).order_by("event_index").values_list("id", flat=True)
+    ]
+    told = [run_cast.rehydrate(desk.agent, {"stateToken": token}).value for token in rings]
+    return [
+        ({name: text for name, text in reply.items() if "Token" not in name and name != "nextCall"}) for reply in told
+    ], kept_rows_of(session)
+
+
+def kept_rows_of(session):
+    tables = (Run, Node, Event, Output, CheckpointRequest, Handle)
+    return [list(table.objects.filter(session_id=session).order_by("pk").values()) for table in tables]
+
+
+def test_a_file_takes_no_name_that_an_agent_of_another_team_will_have(desk):
+    """Who holds a run is named by it: a file that has the name of a holder of another run kept that run from its own team."""
+    other = replace_team(replace(desk, agent=desk.stranger))
+    theirs = handover_cast.handed(other, handover_cast.two_activities())
+    held = handover_cast.handed(desk, handover_cast.two_activities())
+    session = held.handle.session_id
+    forged = Forged.of(export(desk.person, session))
+    forget([session])
+    taken = session_tokens.handle_of(
+        session_id=session, run_id=theirs.handle.run_id, dialect=theirs.handle.dialect, agent_id="second"
+    )
+    for event in forged.sessions[0].events:
+        if event["kind"] == "session_token_issued":
+            event["data"]["handleId"] = to_text(Prefix.HANDLE, taken.id)
+
+    with pytest.raises(BundleContentInvalidError):
+        take_in(desk.person, forged.signed())
+
+    assert handover_cast.begun(other, session_token=theirs.token, agent_id="second").inherited
