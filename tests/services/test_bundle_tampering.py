@@ -596,16 +596,22 @@ def others(text, named, output):
 
 
 def with_others_ids(data, named, output):
-    """The file once more for each id in it, and each of theirs; a state has another digest then."""
-    whole = Forged.of(data)
+    """The file once more for each place of an id in an event or a state of its kind, and each id of theirs; a state has another digest then."""
+    whole, seen = Forged.of(data), set()
+
+    def is_new(*place):
+        new = place not in seen
+        seen.add(place)
+        return new
+
     for number, event in enumerate(whole.sessions[0].events):
-        for at in places(event):
+        for at in [at for at in places(event) if is_new(event["kind"], *map(str, at))]:
             for text in others(found_at(event, at), named, output):
                 forged = Forged.of(data)
                 put(forged.sessions[0].events[number], at, text)
                 yield (event["kind"], at, text), forged
     for number, (digest, state) in enumerate(whole.sessions[0].snapshots):
-        for at in places(orjson.loads(state)):
+        for at in [at for at in places(orjson.loads(state)) if is_new("state", *map(str, at))]:
             for text in others(found_at(orjson.loads(state), at), named, output):
                 forged, changed_state = Forged.of(data), orjson.loads(state)
                 put(changed_state, at, text)
@@ -674,7 +680,7 @@ def test_no_id_of_another_team_that_a_file_names_shows_or_moves_anything_of_thei
         forget(done.session_ids)
 
     assert wrong == {}
-    assert (taken > 20, kept > 10) == (True, True), (taken, kept)
+    assert (taken > 10, kept > 5) == (True, True), (taken, kept)
 
 
 def told_by_all_reads_only(desk, session):
