@@ -1,5 +1,7 @@
 """Whatever column of history somebody changes who owns the database, the check tells, and never breaks over what it finds."""
 
+from itertools import combinations
+
 import pytest
 from django.apps import apps
 from django.db import DataError, IntegrityError, ProgrammingError, connection, transaction
@@ -86,13 +88,17 @@ def test_every_column_of_history_is_one_of_a_model():
     assert stored == known
 
 
-def test_a_change_of_any_column_is_told():
-    World()
+def kinds_of_columns():
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_schema = 'public'"
         )
-        kinds = {(table, column): kind for table, column, kind in cursor.fetchall()}
+        return {(table, column): kind for table, column, kind in cursor.fetchall()}
+
+
+def test_a_change_of_any_column_is_told():
+    World()
+    kinds = kinds_of_columns()
     missed, broken, tried = [], {}, 0
     for model, field in columns():
         table, name = model._meta.db_table, f"{model.__name__}.{field.column}"
@@ -136,6 +142,139 @@ def test_values_of_two_rows_that_changed_places_are_told():
             missed[name] = found
     assert tried > 60
     assert missed == {}
+
+
+# One row takes columns of another one: what they say beside each other is then as true as it was there.
+TAKEN = """
+WITH two AS MATERIALIZED (
+  SELECT a.ctid AS one, a.tableoid AS of_one, {other} FROM {table} a JOIN {table} b ON (a.ctid, a.tableoid) <> (b.ctid, b.tableoid)
+  WHERE {differing} ORDER BY a.ctid DESC, b.ctid LIMIT 1
+)
+UPDATE {table} row SET {taken} FROM two WHERE row.ctid = two.one AND row.tableoid = two.of_one
+"""
+
+
+def taken(table, names, *, differing):
+    return TAKEN.format(
+        table=table,
+        other=", ".join(f'b."{name}"' for name in names),
+        differing=" AND ".join(f'a."{name}" IS DISTINCT FROM b."{name}"' for name in differing),
+        taken=", ".join(f'"{name}" = two."{name}"' for name in names),
+    )
+
+
+def told_columns(model):
+    fields = [field for field in model._meta.concrete_fields if field.column and not field.generated]
+    return [field.column for field in fields if f"{model.__name__}.{field.column}" not in FREE]
+
+
+def of_other_rows(model):
+    """All but the key, as if a row were another one under its name; and all but one more column."""
+    table, key = model._meta.db_table, {field.column for field in model._meta.pk_fields}
+    rest = [name for name in told_columns(model) if name not in key]
+    yield (model.__name__, "all"), table, taken(table, rest, differing=rest[:1])
+    for left in rest:
+        names = [name for name in rest if name != left]
+        for first in names[:2]:
+            yield (model.__name__, "all but", left, first), table, taken(table, names, differing=[first])
+
+
+def pairs_of_other_rows(model):
+    table = model._meta.db_table
+    for pair in combinations(told_columns(model), 2):
+        yield (model.__name__, *pair), table, taken(table, pair, differing=pair)
+
+
+# Whose a row is, by all that says so: then its place is another one without a contradiction in itself.
+PLACES = ("team_id", "born_on", "session_id", "run_id")
+
+
+def moved(model):
+    table, names = model._meta.db_table, [name for name in PLACES if name in told_columns(model)]
+    for differing in names:
+        yield (model.__name__, "moved by", differing), table, taken(table, names, differing=[differing])
+
+
+# A key that nothing has; Postgres makes the rest of a row's key fit or refuses it.
+FRESH = {"UUIDField": "gen_random_uuid()", "BinaryField": "'8877665544332211'::bytea", "CharField": "'sha256:7'"}
+
+
+def copied(model):
+    """Once more under another key, where that is legal: at its own place, and at the place of another row."""
+    table, key = model._meta.db_table, {field.column for field in model._meta.pk_fields}
+    fields = [field for field in model._meta.concrete_fields if field.column and not field.generated]
+    names = ", ".join(f'"{field.column}"' for field in fields)
+    for place in ((), tuple(field.column for field in fields if field.column in PLACES)):
+        values = [
+            FRESH.get(type(field).__name__, "999")
+            if field.column in key and field.column not in PLACES
+            else f'{"b" if field.column in place else "a"}."{field.column}"'
+            for field in fields
+        ]
+        elsewhere = f'a."{place[-1]}" <> b."{place[-1]}"' if place else "true"
+        chosen = f"SELECT {', '.join(values)} FROM {table} a, {table} b WHERE {elsewhere} LIMIT 1"
+        yield (model.__name__, "copied", place), table, f"INSERT INTO {table} ({names}) {chosen}"
+
+
+def untold_plantings(plantings):
+    untold, tried = {}, 0
+    for name, table, statement in plantings:
+        found = found_of(table, statement)
+        tried += found is not None
+        if isinstance(found, Exception) or found == []:
+            untold[name] = found
+    return untold, tried
+
+
+def test_a_row_that_took_all_of_another_one_is_told():
+    World()
+
+    untold, tried = untold_plantings(each for model in models() for each in of_other_rows(model))
+
+    assert tried > 100
+    assert untold == {}
+
+
+def test_a_row_that_is_at_another_place_or_there_once_more_is_told():
+    World()
+
+    untold, tried = untold_plantings(each for plants in (moved, copied) for model in models() for each in plants(model))
+
+    assert tried > 20
+    assert untold == {}
+
+
+@pytest.mark.slow
+def test_two_columns_that_are_those_of_another_row_are_told():
+    World()
+
+    untold, tried = untold_plantings(each for model in models() for each in pairs_of_other_rows(model))
+
+    assert untold == {}
+    assert tried > 200
+
+
+def other_pairs():
+    """Any two columns of a row, each with another plausible value."""
+    kinds = kinds_of_columns()
+    for model in models():
+        table = model._meta.db_table
+        for pair in combinations(told_columns(model), 2):
+            values = {name: OTHER[kinds[table, name]][0].format(c=f'"{name}"') for name in pair}
+            changes = ", ".join(f'"{name}" = {value}' for name, value in values.items())
+            differs = " AND ".join(f'"{name}" IS DISTINCT FROM {value}' for name, value in values.items())
+            chosen = f"SELECT ctid FROM {table} WHERE {differs} LIMIT 1"
+            yield (model.__name__, *pair), table, f"UPDATE {table} SET {changes} WHERE ctid = ({chosen})"
+
+
+@pytest.mark.slow
+def test_two_columns_that_say_something_else_are_told():
+    World()
+
+    untold, tried = untold_plantings(other_pairs())
+
+    assert untold == {}
+    assert tried > 800
 
 
 def test_a_row_that_is_gone_from_any_table_is_told():
