@@ -81,6 +81,22 @@ class Forged:
                     made.sessions[-1].events.append(part.event)
         return made
 
+    def is_of(self, session):
+        """All that the file tells is said to be of another session."""
+        head, told = self.sessions[0].head, self.preamble
+        self.sessions[0].head = BundledSession(
+            session_id=session, created_at=head.created_at, head=head.head, runs=head.runs
+        )
+        self.preamble = Preamble(
+            bundle_schema_version=1,
+            bundle_id=told.bundle_id,
+            exported_at=told.exported_at,
+            producer=told.producer,
+            root=session,
+        )
+        for event in self.sessions[0].events:
+            event["sessionId"] = session
+
     def signed(self, key=STRANGER, *, chained=True):
         sessions = [session.part(chained=chained) for session in self.sessions]
         return b"".join(write_bundle(preamble=self.preamble, pinned=self.pinned, sessions=sessions, key=key))

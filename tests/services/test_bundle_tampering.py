@@ -398,19 +398,7 @@ def test_a_hostile_bundle_is_a_failed_import_that_has_written_nothing(desk, bund
 
 def others_session(forged, other):
     """All that the file tells is said to be of a session that another team has."""
-    head, told = forged.sessions[0].head, forged.preamble
-    forged.sessions[0].head = bundles.BundledSession(
-        session_id=other, created_at=head.created_at, head=head.head, runs=head.runs
-    )
-    forged.preamble = bundles.Preamble(
-        bundle_schema_version=1,
-        bundle_id=told.bundle_id,
-        exported_at=told.exported_at,
-        producer=told.producer,
-        root=other,
-    )
-    for event in forged.sessions[0].events:
-        event["sessionId"] = other
+    forged.is_of(other)
 
 
 def others_parent(forged, other):

@@ -33,9 +33,10 @@ from sessions_app.services.expiry import collection, deletion, expiring, retenti
 from sessions_app.services.upkeep import ledger, tables
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.errors import ForbiddenError, InvalidInputError, NotFoundError, PreconditionFailedError
+from teams_app.engine.ids import Prefix, to_text, uuid7
 from teams_app.models import AuditEntry
 from tests import run_cast, trigger_play
-from tests.bundle_play import examine, export, take_in
+from tests.bundle_play import Forged, examine, export, take_in
 from tests.checkpoint_cast import answer, at_question, only_row
 from tests.crews import hiring
 from tests.crowd import fill
@@ -466,3 +467,25 @@ def test_a_session_of_a_month_that_is_long_over_is_taken_in_beside_the_default_p
     desk = run_cast.make_desk()
     assert not take_in(desk.owner, data).renamed
     assert in_default() == 0
+
+
+@pytest.mark.usefixtures("_other_months")
+def test_files_make_no_month_that_is_not_of_our_time(desk):
+    """Each is a table, which whatever reads all of the log locks: a file may not make any number of them."""
+    data = export(desk.person, session_id(run_cast.start(desk, run_cast.published(desk, *plain_steps(1))).value))
+    before = months()
+
+    for days in (-20_000, -3_000, -2_000, 400, 4_000, 20_000):
+        forged = Forged.of(data)
+        born = uuid7(unix_ms=int((NOW + timedelta(days=days)).timestamp() * 1000), random=bytes(9) + bytes([7]))
+        forged.is_of(to_text(Prefix.SESSION, born))
+        assert take_in(desk.owner, forged.signed(), now=NOW).renamed
+
+    assert months() == before
+    assert in_default() == 0
+
+
+def months():
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_inherits WHERE inhparent = 'sessions_app_event'::regclass")
+        return cursor.fetchone()[0]

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import BinaryIO, cast
 from uuid import UUID
 
@@ -46,7 +46,7 @@ from sessions_app.services.store.signing_keys import current_keys
 from sessions_app.services.upkeep.ledger import enter_imported
 from sessions_app.services.upkeep.tables import ensure_partition
 from teams_app.engine.actors import NO_TEAM, Actor, Door, Permission, system_actor
-from teams_app.engine.ids import Prefix, to_text, uuid7
+from teams_app.engine.ids import Prefix, birth_ms, to_text, uuid7
 from teams_app.engine.redaction import holds_own_key
 from teams_app.services import storage
 from teams_app.services.audit import record_audit
@@ -59,6 +59,7 @@ Progress = Callable[[int, int], None]
 _GZIP = b"\x1f\x8b"
 _SALT_BYTES = 16
 _EVENTS_BETWEEN_WORD = 1000
+_A_YEAR = timedelta(days=366)
 
 
 def no_progress(_done: int, _total: int) -> None:
@@ -177,7 +178,7 @@ def import_bundle(
     writing = _Writing(
         actor=actor, source=source, examined=examined, now=now, progress=progress, finish=finish, max_bytes=max_bytes
     )
-    if not examined.leads_outside and not _taken(examined):
+    if not examined.leads_outside and not _taken(examined) and _is_of_our_time(examined, now):
         _make_months(examined)
         try:
             return writing.run(None)
@@ -321,6 +322,12 @@ def _taken(examined: Examined) -> bool:
     """Here, or told of by a ledger: an id that was deleted is not used again."""
     ids = [session.session_id for session in examined.sessions]
     return WorkSession.objects.filter(pk__in=ids).exists() or LedgerEntry.objects.filter(session_id__in=ids).exists()
+
+
+def _is_of_our_time(examined: Examined, now: datetime) -> bool:
+    """A session that keeps its id keeps the month of its birth, and each month of the log is a table: a file may not make any number."""
+    births = [datetime.fromtimestamp(birth_ms(each.session_id) / 1000, tz=UTC) for each in examined.sessions]
+    return all(now - 5 * _A_YEAR <= birth <= now + _A_YEAR for birth in births)
 
 
 def _renaming(examined: Examined, *, now: datetime, entropy: Entropy) -> Renaming:
