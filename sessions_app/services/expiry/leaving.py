@@ -94,7 +94,7 @@ def verify_folder(*, folder: Path) -> VerifiedFolder:
             suggestion="Name a folder that ./workrail teams export has written, or a file.",
         )
     manifest, signer = read_manifest(place.read_bytes())
-    found = (path for path in folder.rglob("*") if path != place and not path.is_dir())
+    found = (path for path in folder.rglob("*") if path != place and (path.is_symlink() or not path.is_dir()))
     check_files(manifest, found={entry.path: entry for entry in (_read(folder, path) for path in found)})
     return VerifiedFolder(manifest=manifest, signer=signer)
 
@@ -105,7 +105,7 @@ def _read(folder: Path, path: Path) -> BundleEntry:
         return BundleEntry(path=path.relative_to(folder).as_posix(), sha256=f"sha256:{digest}", bytes=file.tell())
 
 
-class _Target:
+class _SignedFile:
     """What is signed is what was handed in, whatever stands in the file later."""
 
     def __init__(self, file: BufferedWriter) -> None:
@@ -125,12 +125,12 @@ class _Target:
         return BundleEntry(path=path, sha256=f"sha256:{self._hash.hexdigest()}", bytes=self._size)
 
 
-def _filled(folder: Path, path: str, fill: Callable[[_Target], object]) -> BundleEntry:
+def _filled(folder: Path, path: str, fill: Callable[[_SignedFile], object]) -> BundleEntry:
     place = folder / path
     begun = place.with_suffix(_UNFINISHED)
     try:
         with begun.open("wb") as file:
-            target = _Target(file)
+            target = _SignedFile(file)
             fill(target)
     except SessionNotHealthyError:
         begun.unlink()
@@ -144,7 +144,7 @@ def _written(folder: Path, path: str, data: bytes) -> BundleEntry:
 
 
 def _session(actor: Actor, session_id: UUID, folder: Path, now: datetime) -> BundleEntry:
-    def fill(target: _Target) -> None:
+    def fill(target: _SignedFile) -> None:
         with gzip.GzipFile(filename="", fileobj=target, mode="wb", mtime=0) as archive:
             export_session(actor=actor, session_id=session_id, write=archive.write, now=now)
 
@@ -154,7 +154,7 @@ def _session(actor: Actor, session_id: UUID, folder: Path, now: datetime) -> Bun
 def _audit_log(actor: Actor, folder: Path) -> tuple[BundleEntry, bool]:
     """And whether it is what was once written, which is judged of the very state of the tables that is written here."""
 
-    def fill(target: _Target) -> None:
+    def fill(target: _SignedFile) -> None:
         for entry in _audit(actor):
             target.write(f"{json.dumps(_told(entry), ensure_ascii=False)}\n".encode())
 
