@@ -72,8 +72,8 @@ class RetentionView(APIView):
     @operation(summary="Set how long sessions are kept. For owners")
     def put(self, *, call: Call, body: RuleBody) -> RuleAnswer:
         rule = ExpiryRule(idle_days=body.idle_days, archives=body.archives)
-        done = retention.set_retention(actor=call.actor, workflow_id=body.workflow, rule=rule, now=call.now)
-        return RuleAnswer.of(body.workflow, done)
+        named = retention.set_retention(actor=call.actor, workflow_id=body.workflow, rule=rule, now=call.now)
+        return RuleAnswer.of(named, rule)
 
     @operation(summary="Remove a rule: the team's, or the server's, holds instead. For owners", status=204)
     def delete(self, *, call: Call, query: RuleQuery) -> None:

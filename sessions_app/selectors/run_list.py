@@ -25,6 +25,7 @@ from sessions_app.selectors.sessions import sessions_on_branch
 from teams_app import selectors as teams
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.pages import Page, PageRequest, cut_page
+from workflows_app.selectors.workflows import ids_named
 
 MOST_COUNTED = 1_000
 MOST_BRANCHED_NODES = 400
@@ -126,7 +127,7 @@ def list_run_rows(
     idle_after: timedelta,
     session_id: UUID | None = None,
 ) -> Page[ListedRun]:
-    """One query, and one more for each word, and where an agent is named."""
+    """One query, and one more for each word, and where an agent or a workflow is named."""
     actor.require(Permission.READ_RUNS)
     rows = _asked(actor, query, now=now, idle_after=idle_after)
     if session_id is not None:
@@ -214,8 +215,7 @@ def _asked(actor: Actor, query: RunQuery, *, now: datetime, idle_after: timedelt
     if query.status is not None:
         rows = _in_state(actor, rows, query.status, idle=now - idle_after)
     if query.workflow:
-        stem = query.workflow.removesuffix("*")
-        rows = rows.filter(workflow_id__startswith=stem) if stem != query.workflow else rows.filter(workflow_id=stem)
+        rows = rows.filter(_of_workflow(actor, query.workflow))
     if query.agent:
         rows = rows.filter(created_by__in=teams.actors_named(actor=actor, text=query.agent))
     if query.has_gap:
@@ -227,6 +227,11 @@ def _asked(actor: Actor, query: RunQuery, *, now: datetime, idle_after: timedelt
     for word in query.words:
         rows = rows.filter(runs_with_word(actor=actor, word=word))
     return rows
+
+
+def _of_workflow(actor: Actor, text: str) -> Q:
+    stem = text.removesuffix("*")
+    return Q(workflow_id__startswith=stem) if stem != text else Q(workflow_id__in=ids_named(actor, text))
 
 
 def _in_state(actor: Actor, rows: QuerySet[Run], word: RunWord, *, idle: datetime) -> QuerySet[Run]:

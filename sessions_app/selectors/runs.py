@@ -29,6 +29,7 @@ from sessions_app.selectors.sessions import no_session, read_session, team_sessi
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import NotFoundError
 from teams_app.engine.pages import Page, PageRequest, cut_page
+from workflows_app.selectors.workflows import ids_named
 
 MAX_TREE_NODES = 400
 MAX_WORKFLOWS = 200
@@ -71,7 +72,9 @@ class RunFilters:
 
 
 def list_runs(*, actor: Actor, filters: RunFilters, page: PageRequest) -> Page[RunValue]:
-    """The latest activity first. One query, and one more to tell a session without runs from one that is not there."""
+    """The latest activity first. One query, one more to tell a session without runs from one that is not there, and one for the
+    other name of a workflow.
+    """
     actor.require(Permission.READ_RUNS)
     _require_session(actor, filters.session_id)
     if filters.parent_run_id is not None:
@@ -153,7 +156,7 @@ def _filtered(actor: Actor, filters: RunFilters) -> QuerySet[Run]:
     if filters.status is not None:
         rows = rows.filter(status=filters.status.value)
     if filters.workflow_id:
-        rows = rows.filter(workflow_id=filters.workflow_id)
+        rows = rows.filter(workflow_id__in=ids_named(actor, filters.workflow_id))
     if filters.session_id is not None:
         rows = rows.filter(session_id=filters.session_id)
     if filters.dialect is not None:

@@ -19,6 +19,7 @@ from sessions_app.selectors.run_order import RunOrder
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import NotFoundError
 from teams_app.engine.pages import Page, PageRequest, cut_page
+from workflows_app.selectors.workflows import ids_named
 
 _LATEST = RunOrder(sort=RunSort.CALL)
 
@@ -107,7 +108,7 @@ def _filtered(actor: Actor, filters: SessionFilters) -> QuerySet[WorkSession]:
     if filters.active_until is not None:
         rows = rows.filter(active_before(filters.active_until))
     if filters.status is not None or filters.workflow_id or filters.dialect is not None:
-        rows = rows.filter(Exists(_runs_of(filters)))
+        rows = rows.filter(Exists(_runs_of(actor, filters)))
     if not filters.text:
         return rows
     if filters.anywhere:
@@ -115,11 +116,11 @@ def _filtered(actor: Actor, filters: SessionFilters) -> QuerySet[WorkSession]:
     return rows.filter(pk__in=sessions_with_text(actor=actor, text=filters.text))
 
 
-def _runs_of(filters: SessionFilters) -> QuerySet[Run]:
+def _runs_of(actor: Actor, filters: SessionFilters) -> QuerySet[Run]:
     """Runs of one session that are as the filters say: one run must have both."""
     runs = Run.objects.filter(session_id=OuterRef("pk"), team_id=OuterRef("team_id"))
     if filters.status is not None:
         runs = runs.filter(status=filters.status.value)
     if filters.dialect is not None:
         runs = runs.filter(dialect=filters.dialect.value)
-    return runs.filter(workflow_id=filters.workflow_id) if filters.workflow_id else runs
+    return runs.filter(workflow_id__in=ids_named(actor, filters.workflow_id)) if filters.workflow_id else runs

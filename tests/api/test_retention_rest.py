@@ -5,6 +5,8 @@ import pytest
 from sessions_app.models import Hold, Retention, WorkSession
 from tests import run_doors
 from tests.run_doors import V1, begin_run
+from tests.workflow_cast import NOW
+from workflows_app.services import extensions
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -28,6 +30,19 @@ def test_rules_are_set_and_removed_by_owners(doors):
     assert doors.owner("DELETE", f"{path}?workflow=team.sample").status_code == 404
     for wrong in ({"idleDays": 0}, {"idleDays": 99999}, {"days": 3}):
         assert doors.owner("PUT", path, wrong).status_code == 400
+
+
+def test_a_rule_that_is_set_by_another_name_of_a_workflow_holds_for_its_runs(doors):
+    begin_run(doors)
+    extensions.set_alias(actor=doors.desk.person, alias="old-sample", workflow_id="team.sample", now=NOW)
+    path = f"{V1}/retention"
+
+    told = doors.owner("PUT", path, {"workflow": "old-sample", "idleDays": 5}).json()
+
+    assert told == {"workflow": "team.sample", "idleDays": 5, "archives": False}
+    assert [item["workflow"] for item in doors.viewer.get(path).json()["items"]] == ["", "team.sample"]
+    assert doors.owner("DELETE", f"{path}?workflow=old-sample").status_code == 204
+    assert [item["workflow"] for item in doors.viewer.get(path).json()["items"]] == [""]
 
 
 def test_a_session_is_held_let_go_and_deleted(doors):

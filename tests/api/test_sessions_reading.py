@@ -9,6 +9,7 @@ from tests import run_doors
 from tests.run_cast import plain_steps, published, soon, start
 from tests.run_doors import V1, begin_run, go_on
 from tests.step_documents import step
+from workflows_app.services import extensions
 
 pytestmark = pytest.mark.django_db
 
@@ -109,6 +110,18 @@ def test_runs_are_found_by_status_workflow_session_and_goal(doors, several):
     assert runs("workflow=team.strict") == [several["stuck"]["runId"]]
     assert runs(f"session={several['open']['sessionId']}") == [several["open"]["runId"]]
     assert runs("text=date library") == [several["stuck"]["runId"]]
+
+
+def test_runs_and_sessions_are_found_by_every_name_of_their_workflow(doors, several):
+    extensions.set_alias(actor=doors.desk.person, alias="old-strict", workflow_id="team.strict", now=soon(0))
+    stuck = several["stuck"]
+
+    for query in ("workflow=old-strict", "workflow=old-strict&status=blocked"):
+        assert [item["id"] for item in items(doors.agent, f"/runs?{query}")] == [stuck["runId"]]
+        assert [item["id"] for item in items(doors.agent, f"/sessions?{query}")] == [stuck["sessionId"]]
+    assert items(doors.agent, "/runs?workflow=old-strict&status=complete") == []
+    assert items(doors.agent, "/runs?workflow=older") == []
+    assert items(doors.stranger, "/runs?workflow=old-strict") == []
 
 
 @pytest.mark.parametrize("path", ["/sessions", "/runs"])

@@ -12,6 +12,7 @@ from tests.run_cast import plain_steps, published, soon, start
 from tests.run_doors import V1, begin_run, go_on
 from tests.step_documents import step
 from tests.studio_pages import content_of
+from workflows_app.services import extensions
 
 pytestmark = pytest.mark.django_db
 
@@ -143,6 +144,7 @@ def test_a_session_and_a_run_are_found_by_their_ids(doors):
         ("status:blocked", set()),
         ("status:done", set()),
         ("workflow:team.guide", {"Write the guide"}),
+        ("workflow:old-guide", {"Write the guide"}),
         ("workflow:team.*", {"Why it times out", "Write the guide"}),
         ("since:3d", set()),
         ("since:2026-01-01", {"Why it times out", "Write the guide"}),
@@ -155,6 +157,7 @@ def test_a_session_and_a_run_are_found_by_their_ids(doors):
 def test_runs_are_found(doors, query, found):
     begin_run(doors, goal="Why it times out", observations={"ticket": "SHOP-1"})
     go_on(doors.agent, begin_run(doors, workflow_id="team.guide", goal="Write the guide"), notes="Saw a quokka.")
+    extensions.set_alias(actor=doors.desk.person, alias="old-guide", workflow_id="team.guide", now=soon(0))
     Run.objects.update(last_activity_at="2026-06-01T00:00Z")
 
     response = doors.viewer.client.get(f"{ROOT}/run/", {"q": query})

@@ -190,6 +190,11 @@ def ids_behind(actor: Actor, names: Collection[str]) -> frozenset[str]:
     return frozenset(aliased.order_by("alias").values_list("workflow__workflow_id", flat=True))
 
 
+def ids_named(actor: Actor, name: str) -> frozenset[str]:
+    """The ids that may be meant by a name: itself, and that of the workflow which the team knows by it as well."""
+    return frozenset({name, *ids_behind(actor, [name])})
+
+
 def not_found(actor: Actor, workflow_id: str) -> NotFoundError:
     known = visible_workflows(actor).values_list("workflow_id", flat=True)
     said = shown_without_keys(workflow_id, most=MAX_SEARCH_CHARS + 1)

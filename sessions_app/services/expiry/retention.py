@@ -15,6 +15,7 @@ from teams_app.engine.ids import Prefix, to_text
 from teams_app.services.audit import record_audit
 from teams_app.services.ids import new_id
 from teams_app.services.storage import refuse_beyond
+from workflows_app.selectors.workflows import ids_behind, ids_named
 
 # Of one team: all of them stand on one page.
 MAX_RULES = 500
@@ -22,8 +23,10 @@ _WORKFLOW_CHARACTERS = 128
 
 
 @transaction.atomic(durable=True)
-def set_retention(*, actor: Actor, workflow_id: str, rule: ExpiryRule, now: datetime) -> ExpiryRule:
-    """For all sessions of the team, or for those with runs of a workflow, which goes before."""
+def set_retention(*, actor: Actor, workflow_id: str, rule: ExpiryRule, now: datetime) -> str:
+    """For all sessions of the team, or for those with runs of a workflow, which goes before. Returns its id, under which runs are
+    kept whatever name began them.
+    """
     actor.require(Permission.MANAGE_TEAM)
     if len(workflow_id) > _WORKFLOW_CHARACTERS or not workflow_id.isprintable():
         raise InvalidInputError("That is no workflow.", suggestion="Name a workflow by its id, or none for all.")
@@ -32,6 +35,7 @@ def set_retention(*, actor: Actor, workflow_id: str, rule: ExpiryRule, now: date
             f"Sessions are kept for 1 to {MAX_IDLE_DAYS} days, or for ever.",
             suggestion="Leave idleDays out to keep them for ever.",
         )
+    (workflow_id,) = ids_behind(actor, [workflow_id]) or [workflow_id]
     others = Retention.objects.filter(team_id=actor.team_id).exclude(workflow_id=workflow_id)
     refuse_beyond(held=others.count(), most=MAX_RULES, what="rules about how long sessions are kept")
     fields = {"idle_days": rule.idle_days, "archives": rule.archives, "changed_by": actor.id, "changed_at": now}
@@ -45,14 +49,15 @@ def set_retention(*, actor: Actor, workflow_id: str, rule: ExpiryRule, now: date
     record_audit(
         actor=actor, action="retention.set", target=to_text(Prefix.TEAM, actor.team_id), now=now, details=details
     )
-    return rule
+    return workflow_id
 
 
 @transaction.atomic(durable=True)
 def remove_retention(*, actor: Actor, workflow_id: str, now: datetime) -> None:
     """The rule of the team, or the server's, holds instead."""
     actor.require(Permission.MANAGE_TEAM)
-    removed, _ = Retention.objects.filter(team_id=actor.team_id, workflow_id=workflow_id).delete()
+    named = ids_named(actor, workflow_id)
+    removed, _ = Retention.objects.filter(team_id=actor.team_id, workflow_id__in=named).delete()
     if not removed:
         raise NotFoundError("There is no such rule.", suggestion="There is nothing to remove.")
     target = to_text(Prefix.TEAM, actor.team_id)
