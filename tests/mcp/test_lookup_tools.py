@@ -192,6 +192,28 @@ def test_a_refusal_is_the_error_of_the_contract_where_the_revision_has_room_for_
     assert modern["result"]["structuredContent"]["code"]
 
 
+@pytest.mark.parametrize("skill", ["nowhere", "drawing#part-9"])
+def test_a_skill_or_a_part_that_is_not_there_is_no_workflow_that_is_not_found(desk, wire, skill):
+    publish_folder(desk, folder(activity("work"), **{"skills__00-drawing.md": b"# Drawing\n"}))
+
+    asked = {"id": "team.plan", "skill": skill}
+    fault = wire.send("workflow_get", asked, version=HANDSHAKE, path="/mcp/lookup").json()["error"]
+
+    assert (fault["code"], fault["message"]) == (-32602, "Invalid params")
+    assert skill.partition("#")[0] in fault["data"]["details"]
+    assert "drawing" in fault["data"]["suggestion"]
+
+
+def test_where_a_loop_lacks_its_list_the_next_move_stands_in_the_error_of_the_contract(desk, wire):
+    run_cast.published(desk, loop("each", [step("fix")], type="forEach", items="files"))
+
+    asked = {"workflowId": "team.sample", "completedSteps": []}
+    fault = wire.send("workflow_next", asked, version=HANDSHAKE, path="/mcp/lookup").json()["error"]
+
+    assert fault["code"] == -32002
+    assert "context that sets files" in fault["data"]["suggestion"]
+
+
 def test_a_tool_is_a_method_as_well(wire):
     bare = wire.send("workflow_list", {}, version=HANDSHAKE, path="/mcp/lookup").json()
     called = wire.send(

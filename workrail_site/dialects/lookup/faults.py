@@ -29,20 +29,29 @@ def fault_of(error: WorkrailError, given: Mapping[str, Any]) -> Fault:
     match error.code:
         case "VALIDATION_ERROR":
             return made(RpcCode.INVALID_PARAMS, details=_wrong_arguments(error))
-        case "NOT_FOUND":
+        case "NOT_FOUND" if "workflowId" in error.details:
             return made(LookupCode.WORKFLOW_NOT_FOUND, workflowId=_named(error, given))
+        case "NOT_FOUND":
+            # Of the workflow there is: what of it was asked for is not.
+            return made(RpcCode.INVALID_PARAMS, details=error.message, **_next_move(error))
         case "STEP_NOT_FOUND":
             return made(LookupCode.STEP_NOT_FOUND, stepId=error.details.get("stepId", ""))
         case "PRECONDITION_FAILED":
-            return made(LookupCode.INVALID_WORKFLOW, workflowId=_named(error, given), details=error.message)
+            named = _named(error, given)
+            return made(LookupCode.INVALID_WORKFLOW, workflowId=named, details=error.message, **_next_move(error))
         case "INTERNAL_ERROR":
             return made(RpcCode.INTERNAL, details=error.message, requestId=error.details.get("requestId", ""))
         case _:
-            return made(RpcCode.SERVER, details=error.message, code=error.code)
+            return made(RpcCode.SERVER, details=error.message, code=error.code, **_next_move(error))
 
 
 def made(code: LookupCode | RpcCode, /, **data: Any) -> Fault:
     return Fault(code=code.value, message=MESSAGES[code], data=data)
+
+
+def _next_move(error: WorkrailError) -> dict[str, str]:
+    """Where the contract prints no data of its own, and leaves room for it."""
+    return {} if error.suggestion is None else {"suggestion": error.suggestion}
 
 
 def _named(error: WorkrailError, given: Mapping[str, Any]) -> str:
