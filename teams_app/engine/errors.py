@@ -84,7 +84,7 @@ class PreconditionFailedError(WorkrailError):
 
 
 class RepresentationChangedError(WorkrailError):
-    """What the caller has seen of it, by If-Match, is not how it stands."""
+    """What the caller has seen of it, by If-Match or by the part that they go on from, is not how it stands."""
 
     code = "REPRESENTATION_CHANGED"
 

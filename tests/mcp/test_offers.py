@@ -10,6 +10,8 @@ from django.utils import timezone
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.services.ids import new_id
 from tests import run_cast
+from tests.activity_folders import activity, folder
+from tests.checkpoint_cast import publish_folder
 from tests.mcp_play import HANDSHAKE, MODERN
 from tests.step_documents import step
 from workflows_app.models import Revision, Workflow
@@ -71,6 +73,30 @@ def test_skills_resources_and_templates_are_read_by_their_templates(ask):
     for shelf in ("skills", "resources"):
         uri = f"workrail://workflows/work-package/{shelf}/{held[shelf][0]}"
         assert ask("resources/read", {"uri": uri})["result"]["contents"][0]["text"]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("shelf", ["resources", "templates", "skills"])
+def test_what_is_longer_than_a_reply_is_read_to_its_end_by_the_addresses_that_it_names(ask, desk, shelf, dialect):
+    long = "# Long\n\n" + "".join(f"Line {number}, ünd 日本.\n" for number in range(5_000))
+    publish_folder(desk, folder(activity("work"), **{f"{shelf}__01-long.md": long.encode()}))
+    address = f"workrail://workflows/team.plan/{shelf}/long"
+    read, uri = [], address
+
+    while uri and len(read) < 20:
+        (content,) = ask("resources/read", {"uri": uri}, dialect=dialect)["result"]["contents"]
+        text, _, said = content["text"].rpartition("\n\n[This was part ")
+        assert content["uri"] == uri
+        assert said.startswith(f"{len(read) + 1} of ")
+        read.append(text)
+        uri = said.partition("The next: ")[2].removesuffix("]")
+
+    assert "".join(read) == long
+    assert len(read) > 2
+    for part, code in (("99", "NOT_FOUND"), ("2-of-00000000", "REPRESENTATION_CHANGED")):
+        refused = ask("resources/read", {"uri": f"{address}#part-{part}"}, dialect=dialect)["error"]["data"]
+        assert refused["code"] == code
+        assert address in refused["details"]["suggestion"]
 
 
 def test_what_is_not_there_or_of_another_team_is_refused_by_the_number_of_the_revision(ask, stranger, desk):

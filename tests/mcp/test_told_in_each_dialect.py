@@ -10,7 +10,10 @@ from tests.checkpoint_cast import answer, publish_folder
 from tests.handover_play import caller, stopped_clock, text_of
 from tests.run_cast import make_desk, notes_free, published
 from tests.step_documents import loop, step
+from tests.workflow_cast import NOW, publish
+from workflows_app.engine.source import Source, SourceFormat
 from workflows_app.selectors.handed_out import HandedOut, read_attachment
+from workflows_app.services import publishing, workflows
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -459,6 +462,72 @@ def test_an_activity_that_is_longer_than_a_reply_comes_in_parts_that_make_the_wh
     assert ("skill_id" in parts[-1].get("next_action", {}).get("parameters", {})) == (tool == "get_activity")
     assert call.refused(tool, **{**named, "activity_id": "work#part-99"})["code"] == "NOT_FOUND"
     assert "part" not in call(tool, **{**named, "activity_id": "short"})
+
+
+def held_long(word):
+    """A folder of which every text is longer than a reply, and another with another word."""
+    long = "# Long\n\n" + "".join(f"Line {number}: {word}, ünd 日本.\n" for number in range(5_000))
+    steps = [folder_step(f"step-{number}", description=f"{number}: {word} " * 600) for number in range(30)]
+    held = {
+        "resources__01-long.md": long.encode(),
+        "templates__02-form.md": long.encode(),
+        "skills__00-drawing.md": long.encode(),
+    }
+    return folder(activity("far", steps=steps), about=about(id="team.far"), **held)
+
+
+# What is read as it is published, by whom, and what names it.
+PUBLISHED_LONG = [
+    ("navigation", "get_resource", {"workflow_id": "team.far", "index": "01"}),
+    ("navigation", "get_template", {"workflow_id": "team.far", "index": "02"}),
+    ("navigation", "get_skill", {"skill_id": "drawing"}),
+    ("navigation", "get_skill", {"workflow_id": "team.far", "skill_id": "drawing"}),
+    ("navigation", "get_workflow_activity", {"workflow_id": "team.far", "activity_id": "far"}),
+    ("navigation", "get_activity", {"activity_id": "far"}),
+    ("session", "get_resource", {"resource_index": "team.far/01"}),
+    ("orchestrator", "get_resource", {"resource_id": "team.far/01"}),
+    ("lookup", "workflow_get", {"id": "team.far", "skill": "drawing"}),
+]
+
+
+@pytest.mark.parametrize(("dialect", "tool", "asked"), PUBLISHED_LONG)
+def test_parts_of_two_revisions_are_not_read_as_one_document(dialect, tool, asked):
+    desk = make_desk()
+    publish_folder(desk, held_long("first"), "team.far")
+    call, named = caller(dialect, desk.agent), {}
+    if dialect in {"session", "orchestrator"}:
+        # Its own is read as its run has it; another workflow's as it is published.
+        publish_folder(desk, folder())
+        named = {"session_token": call("start_session", workflow_id="team.plan")["session_token"]}
+
+    def following(result):
+        """The call that the reply names."""
+        value = result["structuredContent"]
+        said = value if dialect in {"navigation", "orchestrator"} else value.get("skill", value.get("resource"))
+        return {**named, **said["next_action"]["parameters"]}
+
+    second = following(call.raw(tool, **named, **asked))
+    read = text_of(call.raw(tool, **second))
+    revised(desk, "team.far", held_long("second"), 2)
+    refused = call.refused(tool, **second)
+    again = call.raw(tool, **named, **asked)
+
+    assert "first" in read
+    assert refused["code"] == "REPRESENTATION_CHANGED"
+    key = list(asked)[-1]
+    assert refused["details"]["suggestion"] == f"Ask for {asked[key]}, from its beginning."
+    assert "first" not in text_of(again)
+    assert "second" in text_of(call.raw(tool, **following(again)))
+    revised(desk, "team.far", {**held_long("second"), "resources/09-other.md": b"# Other\n"}, 3)
+    assert "second" in text_of(call.raw(tool, **following(again)))
+
+
+def revised(desk, workflow_id, files, number):
+    source = Source(format=SourceFormat.ACTIVITY_FOLDER, files=files)
+    workflows.revise_workflow(
+        actor=desk.person, workflow_id=workflow_id, source=source, base_revision=number - 1, message="", now=NOW
+    )
+    publish(desk.person, workflow_id, number)
 
 
 @pytest.mark.parametrize("dialect", ["session", "orchestrator"])

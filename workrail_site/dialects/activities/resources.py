@@ -1,10 +1,15 @@
 """Resources by number: of the session's workflow, or of one that is named before a slash."""
 
+import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import orjson
 
 from teams_app.engine.actors import Actor
-from teams_app.engine.errors import NotFoundError
+from teams_app.engine.errors import NotFoundError, RepresentationChangedError
 from workflows_app.engine.activities.documents import read_markdown
 from workflows_app.engine.activities.references import resources_by_key, wanted_keys
 from workflows_app.engine.program import Attachment, Program
@@ -14,7 +19,44 @@ from workflows_app.selectors.programs import load_content
 from workrail_site.mcp.answers import PAGE_BYTES
 
 _MARKDOWN = "markdown"
-_PART = re.compile(r"(?P<reference>[^#]*)#part-(?P<number>.*)")
+_PART = re.compile(r"(?P<whole>[^#]*)#part-(?P<number>.*?)(?:-of-(?P<mark>[0-9a-f]{8}))?")
+_MARK_CHARACTERS = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a reference names, which part of it, where it names one, and the mark of the text that this is a part of."""
+
+    whole: str
+    number: str | None = None
+    mark: str = ""
+
+    def number_among(self, parts: Sequence[Any]) -> int:
+        """Of a part that there is, of the text that was begun: what were told in place of another would be taken for it."""
+        if self.mark and self.mark != _mark_of(parts):
+            raise RepresentationChangedError(
+                f"{self.whole or 'It'} has changed since its first part was told. {self._again}", suggestion=self._again
+            )
+        if self.number is None:
+            return 1
+        known = {str(number): number for number in range(1, len(parts) + 1)}
+        if self.number not in known:
+            has = f"parts 1 to {len(parts)}" if len(parts) > 1 else "one part"
+            said = f"{self.whole or 'It'} has {has}, and no part {self.number[:20]!r}."
+            raise NotFoundError(said, suggestion=self._again)
+        return known[self.number]
+
+    def after(self, number: int, parts: Sequence[Any]) -> str:
+        """The reference of the part behind this one; empty behind the last."""
+        return f"{self.whole}#part-{number + 1}-of-{_mark_of(parts)}" if number < len(parts) else ""
+
+    @property
+    def _again(self) -> str:
+        return f"Ask for {self.whole}, from its beginning." if self.whole else "Ask again without naming a part."
+
+
+def _mark_of(parts: Sequence[Any]) -> str:
+    return hashlib.sha256(orjson.dumps(list(parts))).hexdigest()[:_MARK_CHARACTERS]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,41 +72,31 @@ class ResourceReading:
 
 
 def read_resource(*, actor: Actor, program: Program, reference: str) -> ResourceReading:
-    """`03` is of the workflow itself, `meta/03` of the one that is named; `03#part-2` goes on in a long one."""
-    whole, part = part_in(reference)
-    found = _find(actor, program, whole)
+    """`03` is of the workflow itself, `meta/03` of the one that is named; `03#part-2-of-…` goes on in a long one."""
+    asked = part_in(reference)
+    found = _find(actor, program, asked.whole)
     if found is None:
         raise NotFoundError(
             f"Resource not found: {reference[:80]}",
             suggestion=f"{_known(program)} Those of another workflow are named with it, for example meta/04.",
         )
     parts = parts_of(body_of(found))
-    number = number_of(part, whole, len(parts))
+    number = asked.number_among(parts)
     return ResourceReading(
         found=found,
         asked=reference.strip(),
         content=parts[number - 1],
         part=number,
         parts=len(parts),
-        next=f"{whole}#part-{number + 1}" if number < len(parts) else "",
+        next=asked.after(number, parts),
     )
 
 
-def part_in(reference: str) -> tuple[str, str | None]:
-    """What a reference names, and which part of it, where it names one."""
+def part_in(reference: str) -> Asked:
     cut = _PART.fullmatch(reference.strip())
-    return (cut["reference"], cut["number"]) if cut else (reference.strip().partition("#")[0], None)
-
-
-def number_of(part: str | None, whole: str, parts: int) -> int:
-    """A part that there is; what were told in place of another would be taken for it."""
-    if part is None:
-        return 1
-    known = {str(number): number for number in range(1, parts + 1)}
-    if part not in known:
-        has = f"parts 1 to {parts}" if parts > 1 else "one part"
-        raise NotFoundError(f"{whole} has {has}, and no part {part[:20]!r}.", suggestion=f"Ask for {whole}.")
-    return known[part]
+    if cut is None:
+        return Asked(whole=reference.strip().partition("#")[0])
+    return Asked(whole=cut["whole"], number=cut["number"], mark=cut["mark"] or "")
 
 
 def body_of(found: Attachment) -> str:

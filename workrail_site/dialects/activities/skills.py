@@ -17,7 +17,7 @@ from workflows_app.selectors.catalog import find_program
 from workflows_app.selectors.programs import load_content
 from workrail_site.dialects.activities.catalog import universal
 from workrail_site.dialects.activities.printing import fits
-from workrail_site.dialects.activities.resources import number_of, parts_of
+from workrail_site.dialects.activities.resources import Asked, parts_of
 
 # Of a workflow that names none: how a session is carried, and how an activity is done.
 PROTOCOLS = ("session-protocol", "execute-activity")
@@ -55,18 +55,18 @@ class ReadSkill:
         return ", ".join(_index(item, within) for item in self.resources)
 
 
-def in_parts(skill: ReadSkill, part: str | None, *, name: str) -> ReadSkill:
-    """The skill where it fits into a reply; else a part of its text. `name` is what get_skill was asked for, without the part."""
+def in_parts(skill: ReadSkill, asked: Asked) -> ReadSkill:
+    """The skill where it fits into a reply; else a part of its text."""
     is_whole = fits(skill.document) and fits(skill.text)
     parts = [skill.text] if is_whole else parts_of(skill.text)
-    number = number_of(part, name or skill.id, len(parts))
+    number = asked.number_among(parts)
     if len(parts) == 1:
         return skill
     said: dict[str, Any] = {key: skill.document[key] for key in _NAMING if key in skill.document}
     said |= {"text": parts[number - 1], "part": number, "parts": len(parts)}
     if number == len(parts):
         return replace(skill, document=said, text=f"{said['text']}\n\n[This was part {number} of {len(parts)}.]")
-    following = f"{name}#part-{number + 1}"
+    following = asked.after(number, parts)
     said["next_action"] = {"tool": "get_skill", "parameters": {"step_id": following}}
     goes_on = f"[This was part {number} of {len(parts)}. The next: get_skill with step_id {following}]"
     return replace(skill, document=said, text=f"{said['text']}\n\n{goes_on}")

@@ -19,7 +19,7 @@ from workflows_app.engine.walks import Failure, FailureKind
 from workflows_app.selectors.catalog import count_published, list_published, read_published
 from workflows_app.services.workflows import validate_source
 from workrail_site.dialects.activities.printing import fits
-from workrail_site.dialects.activities.resources import number_of, part_in, parts_of
+from workrail_site.dialects.activities.resources import part_in, parts_of
 from workrail_site.dialects.introductions import INTRODUCTIONS
 from workrail_site.dialects.lookup import declared, parameters as given
 from workrail_site.dialects.lookup.faults import fault_of
@@ -157,17 +157,17 @@ class LookupTools(MCPToolset):  # type: ignore[misc]  # the library has no types
         return _told({"schema": declared.WORKFLOW_SCHEMA, "version": declared.WORKFLOW_SCHEMA_VERSION})
 
 
-def _skill_told(program: Program, workflow_id: str, asked: str) -> ToolReply:
+def _skill_told(program: Program, workflow_id: str, reference: str) -> ToolReply:
     """One that does not fit into a reply comes in parts."""
-    name, part = part_in(asked)
-    text = read_skill(actor=acting(), workflow_id=workflow_id, skill_id=name)
+    asked = part_in(reference)
+    text = read_skill(actor=acting(), workflow_id=workflow_id, skill_id=asked.whole)
     parts = parts_of(text) if not fits(text) else [text]
-    number = number_of(part, name, len(parts))
-    said: dict[str, Any] = {"id": name, "text": parts[number - 1]}
+    number = asked.number_among(parts)
+    said: dict[str, Any] = {"id": asked.whole, "text": parts[number - 1]}
     if len(parts) > 1:
         said |= {"part": number, "parts": len(parts)}
     if number < len(parts):
-        following = {"id": workflow_id, "skill": f"{name}#part-{number + 1}"}
+        following = {"id": workflow_id, "skill": asked.after(number, parts)}
         said["next_action"] = {"tool": "workflow_get", "parameters": following}
     return _told({"id": program.id, "name": program.title, "skill": said})
 

@@ -15,7 +15,7 @@ from workflows_app.engine.problems import did_you_mean
 from workflows_app.engine.program import Activity, Family, Program
 from workflows_app.engine.walker import TERMINAL_TARGETS
 from workflows_app.selectors.catalog import count_published, list_published, read_published
-from workrail_site.dialects.activities.resources import number_of, part_in
+from workrail_site.dialects.activities.resources import Asked, part_in
 from workrail_site.dialects.navigation.printing import is_long, listed, told
 from workrail_site.mcp.answers import MAX_REPLY_BYTES, ToolReply, as_many_as_fit
 from workrail_site.mcp.calling import acting
@@ -59,21 +59,21 @@ def workflow(workflow_id: str) -> ToolReply:
 
 def activity_of(workflow_id: str, activity_id: str) -> ToolReply:
     program = read_published(actor=acting(), workflow_id=workflow_id)
-    name, part = part_in(activity_id)
-    said = activity_json(program, _activity(program, name))
-    return _in_parts(said, part, tool="get_workflow_activity", beside={"workflow_id": workflow_id})
+    asked = part_in(activity_id)
+    said = activity_json(program, _activity(program, asked.whole))
+    return _in_parts(said, asked, tool="get_workflow_activity", beside={"workflow_id": workflow_id})
 
 
-def _in_parts(said: Mapping[str, Any], part: str | None, *, tool: str, beside: Mapping[str, str]) -> ToolReply:
+def _in_parts(said: Mapping[str, Any], asked: Asked, *, tool: str, beside: Mapping[str, str]) -> ToolReply:
     """An activity whole where it fits into a reply; else its steps and loops in parts, the first of which has what else it says. What
     is to be done next is said with the last.
     """
-    name, whole = said["id"], told(said)
+    whole = told(said)
     parts = _parts_of(said) if is_long(whole) else [said]
-    number = number_of(part, name, len(parts))
+    number = asked.number_among(parts)
     if len(parts) == 1:
         return whole
-    onward = {"tool": tool, "parameters": {**beside, "activity_id": f"{name}#part-{number + 1}"}}
+    onward = {"tool": tool, "parameters": {**beside, "activity_id": asked.after(number, parts)}}
     following = onward if number < len(parts) else said.get("next_action")
     this = {**parts[number - 1], "part": number, "parts": len(parts)}
     return told(this if following is None else {**this, "next_action": following})
@@ -160,12 +160,12 @@ def _index(found: Sequence[tuple[Program, Activity]], *, problem_bytes: int | No
 
 def activity(activity_id: str) -> ToolReply:
     """The first of that name: the workflows are asked in the order of their ids."""
-    name, part = part_in(activity_id)
+    asked = part_in(activity_id)
     for program in guides():
-        found = program.activity(name)
+        found = program.activity(asked.whole)
         if found is not None:
             said = {**activity_json(program, found), "workflowId": program.id, "next_action": _next(found)}
-            return _in_parts(said, part, tool="get_activity", beside={})
+            return _in_parts(said, asked, tool="get_activity", beside={})
     known = [activity.id for program in guides() for activity in program.activities]
     raise NotFoundError(
         f"Activity not found: {activity_id}",

@@ -12,7 +12,7 @@ from workflows_app.engine.source import ContentKind
 from workflows_app.engine.values import WorkflowValue
 from workflows_app.selectors.catalog import count_published, list_published, read_published
 from workflows_app.selectors.programs import load_content
-from workrail_site.dialects.activities.resources import number_of, part_in, parts_of
+from workrail_site.dialects.activities.resources import part_in, parts_of
 from workrail_site.dialects.navigation.definitions import guides
 from workrail_site.dialects.navigation.printing import is_long, listed, told
 from workrail_site.mcp.answers import ToolReply, as_many_as_fit
@@ -61,8 +61,8 @@ def skill(skill_id: str, workflow_id: str | None) -> ToolReply:
     """The workflow's own first, then the universal one; without a workflow, then any workflow's. One that does not fit into a reply
     comes in parts of its text.
     """
-    name, part = part_in(skill_id)
-    found = _find(name, workflow_id)
+    asked = part_in(skill_id)
+    found = _find(asked.whole, workflow_id)
     if found is None:
         raise NotFoundError(
             f"Skill not found: {skill_id}",
@@ -74,9 +74,9 @@ def skill(skill_id: str, workflow_id: str | None) -> ToolReply:
         told(document) if isinstance(document, dict) else ToolReply(text=content.text, value={"content": content.text})
     )
     parts = parts_of(content.text) if is_long(whole) else [content.text]
-    number = number_of(part, name, len(parts))
+    number = asked.number_among(parts)
     named = {} if workflow_id is None else {"workflow_id": workflow_id}
-    following = {**named, "skill_id": f"{name}#part-{number + 1}"} if number < len(parts) else {}
+    following = {**named, "skill_id": asked.after(number, parts)} if number < len(parts) else {}
     return whole if len(parts) == 1 else _part(found, parts, number, tool="get_skill", following=following)
 
 
@@ -153,9 +153,9 @@ def _content(program: Program, kind: ContentKind, index: str, *, tools: tuple[st
     """The text as authored; one that does not fit into a reply comes in parts."""
     lists, reads = tools
     held = program.resources if kind is ContentKind.RESOURCE else program.templates
-    whole, part = part_in(index)
+    asked = part_in(index)
     keys = resources_by_key(_own(program, held))
-    found = next((keys[key] for key in wanted_keys(whole) if key in keys), None)
+    found = next((keys[key] for key in wanted_keys(asked.whole) if key in keys), None)
     if found is None:
         raise NotFoundError(
             f"{kind.value.capitalize()} not found: {index} in workflow {program.id}", suggestion=f"Call {lists}."
@@ -163,8 +163,8 @@ def _content(program: Program, kind: ContentKind, index: str, *, tools: tuple[st
     text = load_content(found.digest, kind).text
     reply = ToolReply(text=text, value={**_place(found), "content": text})
     parts = parts_of(text) if is_long(reply) else [text]
-    number = number_of(part, whole, len(parts))
-    following = {"workflow_id": program.id, "index": f"{whole}#part-{number + 1}"} if number < len(parts) else {}
+    number = asked.number_among(parts)
+    following = {"workflow_id": program.id, "index": asked.after(number, parts)} if number < len(parts) else {}
     return reply if len(parts) == 1 else _part(found, parts, number, tool=reads, following=following)
 
 

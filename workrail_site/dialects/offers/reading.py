@@ -13,11 +13,11 @@ from teams_app.engine.errors import NotFoundError
 from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.engine.pages import MAX_LIMIT, PageRequest
 from teams_app.engine.redaction import shown_without_keys
-from workflows_app.engine.budgets import fit_bytes
 from workflows_app.engine.values import WorkflowState, WorkflowValue
 from workflows_app.selectors.handed_out import HandedOut, read_attachment
 from workflows_app.selectors.previews import WorkflowPreview, preview_workflow
 from workflows_app.selectors.workflows import WorkflowFilters, list_workflows
+from workrail_site.dialects.activities.resources import part_in, parts_of
 from workrail_site.dialects.lookup.declared import WORKFLOW_SCHEMA
 from workrail_site.dialects.offers.addresses import Address, OfferShelf, read_address
 from workrail_site.mcp.answers import MAX_REPLY_BYTES
@@ -96,14 +96,22 @@ TEMPLATES = [
 
 
 def read_resource(*, actor: Actor, uri: str) -> dict[str, Any]:
-    """Raises NotFoundError for an address with nothing at it."""
-    address = read_address(uri)
+    """What is longer than a reply comes in parts, each of which ends with the address of the next one. Raises NotFoundError for an
+    address with nothing at it.
+    """
+    asked = part_in(uri)
+    address = read_address(asked.whole)
     if address is None:
         raise NotFoundError(
             f"Nothing has the address {shown_address(uri)!r}.", suggestion="List the resources and templates."
         )
     mime_type, text = _content(actor, address)
-    return {"contents": [{"uri": uri, "mimeType": mime_type, "text": fit_bytes(text, max_bytes=MAX_REPLY_BYTES)}]}
+    parts = parts_of(text) if len(text.encode()) > MAX_REPLY_BYTES else [text]
+    number = asked.number_among(parts)
+    said = f"[This was part {number} of {len(parts)}."
+    following = f" The next: {asked.after(number, parts)}]" if number < len(parts) else "]"
+    told = f"{parts[number - 1]}\n\n{said}{following}" if len(parts) > 1 else text
+    return {"contents": [{"uri": uri, "mimeType": mime_type, "text": told}]}
 
 
 def shown_address(uri: str) -> str:

@@ -73,11 +73,11 @@ def resource_reply(reading: ResourceReading, *, held: Held, warnings: Sequence[s
 def skill_of(held: Held, step_id: str | None) -> ReadSkill:
     """Of the step, of the activity, or before the first one of the workflow."""
     shelf = Shelf(actor=acting(), program=held.program)
-    wanted, part = part_in(step_id or "")
+    asked = part_in(step_id or "")
     if held.activity is not None:
-        skill = shelf.of_step(held.activity, wanted) if wanted else shelf.of_activity(held.activity)
-        return in_parts(skill, part, name=wanted)
-    if wanted:
+        skill = shelf.of_step(held.activity, asked.whole) if asked.whole else shelf.of_activity(held.activity)
+        return in_parts(skill, asked)
+    if asked.whole:
         raise InvalidInputError(
             "Cannot provide step_id when no activity is active.",
             suggestion="Leave step_id out for the skill of the workflow, or call next_activity first.",
@@ -88,7 +88,7 @@ def skill_of(held: Held, step_id: str | None) -> ReadSkill:
             f"Workflow '{held.program.id}' does not define a primary skill that can be read.",
             suggestion="Go on with get_workflow.",
         )
-    return in_parts(leading, part, name=wanted)
+    return in_parts(leading, asked)
 
 
 def presented(held: Held, *, warnings: Sequence[str]) -> ToolReply:

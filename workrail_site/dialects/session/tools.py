@@ -188,8 +188,8 @@ class SessionTools(MCPToolset):  # type: ignore[misc]  # the library has no type
         """Reads the skill that a step of the current activity names: how the step is done. Call next_activity before it."""
         held = standing(session_token, dialect=Dialect.SESSION)
         shelf = Shelf(actor=acting(), program=held.program)
-        name, part = part_in(step_id)
-        skill = in_parts(shelf.of_step(current_activity(held), name), part, name=name)
+        asked = part_in(step_id)
+        skill = in_parts(shelf.of_step(current_activity(held), asked.whole), asked)
         return tokened({"skill": skill.bundled(within=held.program.id)}, token=held.token, warnings=notices_of(held))
 
     @hinted(Hints(title="Read a resource", read_only=True, idempotent=True))
