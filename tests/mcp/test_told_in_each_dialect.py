@@ -432,6 +432,77 @@ def test_a_skill_that_is_longer_than_a_reply_comes_in_parts_that_make_the_whole(
     assert call.refused(tool, **{**named, **asked, key: f"{reference}#part-99"})["code"] == "NOT_FOUND"
 
 
+LONG_LINES = "".join(f"Line {number}, ünd 日本.\n" for number in range(5_000))
+
+
+@pytest.mark.parametrize("entered", [False, True])
+@pytest.mark.parametrize("dialect", ["session", "orchestrator"])
+def test_the_skills_of_a_workflow_are_told_to_their_end_however_long_they_are(dialect, entered):
+    desk, names = make_desk(), ["leading", "beside", "third"]
+    held = {f"skills__0{at}-{name}.md": f"# {name}\n\n{LONG_LINES}".encode() for at, name in enumerate(names)}
+    skills = {"primary": "leading"} if dialect == "orchestrator" else names
+    work = activity("work", steps=[folder_step("do", skill="beside")], skills={"primary": "third"})
+    publish_folder(desk, folder(work, about=about(skills=skills, initialActivity="work"), **held))
+    call = caller(dialect, desk.agent)
+    token = {"session_token": call("start_session", workflow_id="team.plan")["session_token"]}
+    if entered:
+        call("next_activity", **token, activity_id="work")
+
+    about_it = call.raw("get_workflow", **token)
+    result = call.raw("get_skills", **token)
+    assert "_truncated" not in {**about_it["structuredContent"], **result["structuredContent"]}
+    if dialect == "orchestrator":
+        assert about_it["structuredContent"]["primary_skill"]["next_action"]["tool"] == "get_skills"
+        assert "get_skills" in text_of(about_it)
+        assert "activities" in about_it["structuredContent"]
+        assert "Line 1," in text_of(result)
+    told = result["structuredContent"]
+    left = told.get("omitted_skills", [])
+    assert told.get("next_action", {}).get("parameters", {}).get("step_id") == (left[0] if left else None)
+    firsts = [*told["skills"].values(), *(call("get_skill", **token, step_id=name)["skill"] for name in left)]
+    read = ["".join(parts_from(call, token, first)) for first in firsts]
+
+    assert sorted(read) == sorted(
+        f"# {name}\n\n{LONG_LINES}" for name in (names if dialect == "session" else names[:1])
+    )
+
+
+def parts_from(call, token, said):
+    """The texts of the parts that each other name, from the first one on."""
+    for _ in range(20):
+        yield said["text"]
+        if "next_action" not in said:
+            return
+        onward = said["next_action"]
+        said = call(onward["tool"], **token, **onward["parameters"])["skill"]
+
+
+@pytest.mark.parametrize("skilled", [False, True])
+@pytest.mark.parametrize("dialect", ["session", "orchestrator"])
+def test_what_an_activity_that_is_longer_than_a_reply_leaves_out_is_told_by_the_call_that_it_names(dialect, skilled):
+    desk = make_desk()
+    words = "What is to be done here, ünd 日本. " * 150
+    named = {"skill": "drawing"} if skilled else {}
+    steps = [folder_step(f"step-{at}", description=f"{at}: {words}END-{at}", **named) for at in range(30)]
+    again = {"id": "again", "name": "Again", "type": "while", "condition": equals("more", "yes")}
+    inner = [folder_step("inner", description=f"{words}END-inner", **named)]
+    held = {"skills__00-drawing.toon": skill("drawing", description="As this workflow draws.")}
+    publish_folder(desk, folder(activity("work", steps=steps, loops=[{**again, "steps": inner}]), **held))
+    call = caller(dialect, desk.agent)
+    token = {"session_token": call("start_session", workflow_id="team.plan")["session_token"]}
+    told = call("next_activity", **token, activity_id="work")
+    if dialect == "orchestrator":
+        told = call("get_activity", **token)
+
+    assert told["summarized"] is True
+    assert told["next_action"]["tool"] == "get_skill"
+    for name in ("step-0", "step-29", "inner"):
+        result = call.raw("get_skill", **token, step_id=name)
+        assert f"END-{name.removeprefix('step-')}" in json.dumps(result["structuredContent"])
+        assert dialect == "session" or f"END-{name.removeprefix('step-')}" in text_of(result)
+        assert ("As this workflow draws." in text_of(result)) is skilled
+
+
 @pytest.mark.parametrize("tool", ["get_workflow_activity", "get_activity"])
 def test_an_activity_that_is_longer_than_a_reply_comes_in_parts_that_make_the_whole_in_navigation(tool):
     desk = make_desk()

@@ -80,7 +80,7 @@ def overview_json(program: Program, *, with_modes: bool) -> dict[str, Any]:
 
 
 def activity_json(program: Program, activity: Activity) -> dict[str, Any]:
-    steps = [_step(program, item) for item in activity.body if isinstance(item, Step | Parallel)]
+    steps = [step_json(program, item) for item in activity.body if isinstance(item, Step | Parallel)]
     said = {
         "problem": activity.problem,
         "description": activity.description,
@@ -257,7 +257,7 @@ def _workflow(program: Program, activities: list[dict[str, Any]]) -> dict[str, A
     }
 
 
-def _step(program: Program, step: Step | Parallel) -> dict[str, Any]:
+def step_json(program: Program, step: Step | Parallel) -> dict[str, Any]:
     """A step of the other family has no description of its own; its prompt is what is to be done."""
     said: dict[str, Any] = {"condition": condition_json(step.run_condition)}
     if isinstance(step, Parallel):
@@ -325,7 +325,7 @@ def _loop(program: Program, loop: Loop) -> dict[str, Any]:
 def _inner(program: Program, item: Item) -> dict[str, Any]:
     match item:
         case Step() | Parallel():
-            return _step(program, item)
+            return step_json(program, item)
         case Gate():
             return {"checkpoint": item.checkpoint}
         case Loop():

@@ -43,12 +43,20 @@ def summarized(program: Program, *, with_modes: bool, tool: str) -> dict[str, An
 
 def whole_activity(program: Program, activity: Activity) -> dict[str, Any]:
     """One that is too long for a reply has its steps shortened, and says by which call each is told in full."""
-    said = {**activity_json(program, activity), **_ending(program, activity)}
+    said = _definition(program, activity)
     if fits(said):
         return said
     hint = {"tool": "get_skill", "parameters": {"step_id": "<a step of this activity>"}}
     shorter = ({**shortened(said, text_bytes=size), "summarized": True, "next_action": hint} for size in _SHORTER_BYTES)
     return next((one for one in shorter if fits(one)), {"id": activity.id, "summarized": True, "next_action": hint})
+
+
+def is_shortened(program: Program, activity: Activity) -> bool:
+    return not fits(_definition(program, activity))
+
+
+def _definition(program: Program, activity: Activity) -> dict[str, Any]:
+    return {**activity_json(program, activity), **_ending(program, activity)}
 
 
 def _ending(program: Program, activity: Activity) -> dict[str, Any]:

@@ -7,8 +7,7 @@ from typing import Any
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import NotFoundError
 from workflows_app.engine.activities.references import META, find_resource, find_skill
-from workflows_app.engine.activity_documents import instructions_json
-from workflows_app.engine.budgets import fit_bytes
+from workflows_app.engine.activity_documents import instructions_json, step_json
 from workflows_app.engine.problems import did_you_mean
 from workflows_app.engine.program import Activity, Attachment, Family, Parallel, Program, Step, walk_items
 from workflows_app.engine.source import ContentKind
@@ -16,6 +15,7 @@ from workflows_app.engine.toon_text import toon_text
 from workflows_app.selectors.catalog import find_program
 from workflows_app.selectors.programs import load_content
 from workrail_site.dialects.activities.catalog import universal
+from workrail_site.dialects.activities.definitions import is_shortened
 from workrail_site.dialects.activities.printing import fits
 from workrail_site.dialects.activities.resources import Asked, parts_of
 
@@ -23,8 +23,6 @@ from workrail_site.dialects.activities.resources import Asked, parts_of
 PROTOCOLS = ("session-protocol", "execute-activity")
 EXECUTE_ACTIVITY = "execute-activity"
 _AS_WRITTEN = frozenset({"toon", "markdown", "md"})
-# Escaped as JSON a text of code may grow by half.
-_MAX_TEXT_BYTES = 48 * 1024
 _REFERENCES = frozenset({"resource", "resources"})
 # What is told of a skill beside a part of its text.
 _NAMING = ("id", "version", "capability")
@@ -40,14 +38,14 @@ class ReadSkill:
     resources: tuple[Attachment, ...] = ()
     owner: str = ""
 
+    @property
+    def reference(self) -> str:
+        """By which get_skill tells it wherever the session stands."""
+        return f"{self.owner}/{self.id}"
+
     def bundled(self, *, within: str) -> dict[str, Any]:
-        """With its resources by number, to be read one by one when the work needs them. Of one that is longer than a reply
-        the beginning is told.
-        """
+        """With its resources by number, to be read one by one when the work needs them."""
         said = {key: value for key, value in self.document.items() if key not in _REFERENCES}
-        if not fits(said):
-            known: dict[str, Any] = {key: said[key] for key in _NAMING if key in said}
-            said = {**known, "text": fit_bytes(self.text, max_bytes=_MAX_TEXT_BYTES), "truncated": True}
         listed = [{"index": _index(item, within), "id": item.id, "version": item.version} for item in self.resources]
         return {**said, "_resources": listed} if listed else said
 
@@ -60,7 +58,7 @@ def in_parts(skill: ReadSkill, asked: Asked) -> ReadSkill:
     is_whole = fits(skill.document) and fits(skill.text)
     parts = [skill.text] if is_whole else parts_of(skill.text)
     number = asked.number_among(parts)
-    if len(parts) == 1:
+    if is_whole:
         return skill
     said: dict[str, Any] = {key: skill.document[key] for key in _NAMING if key in skill.document}
     said |= {"text": parts[number - 1], "part": number, "parts": len(parts)}
@@ -70,6 +68,11 @@ def in_parts(skill: ReadSkill, asked: Asked) -> ReadSkill:
     said["next_action"] = {"tool": "get_skill", "parameters": {"step_id": following}}
     goes_on = f"[This was part {number} of {len(parts)}. The next: get_skill with step_id {following}]"
     return replace(skill, document=said, text=f"{said['text']}\n\n{goes_on}")
+
+
+def beginning(skill: ReadSkill) -> ReadSkill:
+    """The skill, or its first part, which names the call for the next one."""
+    return in_parts(skill, Asked(whole=skill.reference))
 
 
 class Shelf:
@@ -101,17 +104,28 @@ class Shelf:
         return self.require(reference, home=activity.borrowed_from)
 
     def of_step(self, activity: Activity, step_id: str) -> ReadSkill:
-        """A step of the other family is its own skill: how it is done stands in it."""
+        """Where the step is told in short among the others, what it says itself goes before the skill that it names."""
         step = _step(activity, step_id)
+        own = self._own_words(activity, step)
         if isinstance(step, Step) and step.skill:
-            return self.require(step.skill, home=activity.borrowed_from)
-        if self._program.family is Family.STEPS:
-            document = instructions_json(self._program, step)
-            return ReadSkill(id=step.id, document=document, text=toon_text(document))
+            skill = self.require(step.skill, home=activity.borrowed_from)
+            return skill if own is None else _below(own, skill)
+        if own is not None:
+            return own
         raise NotFoundError(
             f"Step '{step.id}' in activity '{activity.id}' has no associated skill.",
             suggestion="Do the step as its description says; call get_skill only for steps that name a skill.",
         )
+
+    def _own_words(self, activity: Activity, step: Step | Parallel) -> ReadSkill | None:
+        """A step of the other family is its own skill: how it is done stands in it."""
+        if self._program.family is Family.STEPS:
+            document = instructions_json(self._program, step)
+        elif is_shortened(self._program, activity):
+            document = {"id": step.id, "step": step_json(self._program, step)}
+        else:
+            return None
+        return ReadSkill(id=step.id, document=document, text=toon_text(document))
 
     def require(self, reference: str, *, home: str = "") -> ReadSkill:
         found = self.find(reference, home=home)
@@ -154,6 +168,11 @@ def _read(program: Program, found: Attachment) -> ReadSkill:
         resources=tuple(dict.fromkeys(item for item in references if item is not None)),
         owner=found.owner,
     )
+
+
+def _below(own: ReadSkill, skill: ReadSkill) -> ReadSkill:
+    document = {**skill.document, **{key: value for key, value in own.document.items() if key != "id"}}
+    return replace(skill, document=document, text=f"{own.text.strip()}\n\n---\n\n{skill.text}")
 
 
 def _step(activity: Activity, step_id: str) -> Step | Parallel:

@@ -1,6 +1,7 @@
 """What the orchestrator tools hand out as it was written: skills, activities and definitions as TOON, under a few lines."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from sessions_app.engine import stops
@@ -8,11 +9,12 @@ from sessions_app.engine.handover_refusals import CheckpointNotPendingError
 from sessions_app.services.moves.session_tokens import Held
 from teams_app.engine.errors import InvalidInputError, NotFoundError
 from workflows_app.engine.activity_documents import overview_json
+from workflows_app.engine.program import Program
 from workflows_app.engine.toon_text import toon_text
 from workrail_site.dialects.activities.definitions import question_json, summarized, whole_workflow
-from workrail_site.dialects.activities.printing import echoed, headed, meta_of, tokened
+from workrail_site.dialects.activities.printing import echoed, fits, headed, meta_of, tokened
 from workrail_site.dialects.activities.resources import ResourceReading, part_in
-from workrail_site.dialects.activities.skills import ReadSkill, Shelf, in_parts
+from workrail_site.dialects.activities.skills import ReadSkill, Shelf, beginning, in_parts
 from workrail_site.dialects.activities.speech import answer_of
 from workrail_site.mcp.answers import ToolReply
 from workrail_site.mcp.calling import acting
@@ -28,6 +30,7 @@ def skill_reply(skill: ReadSkill, *, held: Held, warnings: Sequence[str]) -> Too
 
 def skills_reply(skill: ReadSkill | None, *, held: Held, warnings: Sequence[str]) -> ToolReply:
     """The one that leads the workflow. One that its workflow names and nobody has is said to be missing."""
+    skill = None if skill is None else beginning(skill)
     failed = [held.program.primary_skill] if skill is None and held.program.primary_skill else []
     headers = {"scope": "workflow", "session_token": held.token, "failed_skills": ", ".join(failed)}
     told = {} if skill is None else {skill.id: skill.bundled(within=held.program.id)}
@@ -38,6 +41,7 @@ def skills_reply(skill: ReadSkill | None, *, held: Held, warnings: Sequence[str]
 
 def workflow_reply(skill: ReadSkill | None, *, held: Held, summary: bool, warnings: Sequence[str]) -> ToolReply:
     """First how to lead it, then what it is."""
+    skill = None if skill is None else _beside(skill, held.program)
     said = None if summary else whole_workflow(held.program, room_for=None if skill is None else skill.document)
     if said is None:
         said = overview_json(held.program, with_modes=True)
@@ -49,6 +53,16 @@ def workflow_reply(skill: ReadSkill | None, *, held: Held, summary: bool, warnin
         text = f"{skill.text.strip()}{FENCE}{text}"
         value = {"primary_skill": skill.bundled(within=held.program.id), **value}
     return ToolReply(text=text, value=value, meta=meta_of(token=held.token, warnings=warnings))
+
+
+def _beside(skill: ReadSkill, program: Program) -> ReadSkill:
+    """The skill, or by which call it is read, where it leaves no room for what the workflow is."""
+    overview = overview_json(program, with_modes=True)
+    if fits([skill.document, overview]) and fits([skill.text, toon_text(overview)]):
+        return skill
+    onward = {"tool": "get_skills", "parameters": {}}
+    text = f"[The primary skill {skill.id} is too long to stand here. Read it with get_skills before you begin.]"
+    return replace(skill, document={"id": skill.id, "next_action": onward}, text=text)
 
 
 def resource_reply(reading: ResourceReading, *, held: Held, warnings: Sequence[str]) -> ToolReply:
@@ -74,6 +88,8 @@ def skill_of(held: Held, step_id: str | None) -> ReadSkill:
     """Of the step, of the activity, or before the first one of the workflow."""
     shelf = Shelf(actor=acting(), program=held.program)
     asked = part_in(step_id or "")
+    if "/" in asked.whole:
+        return in_parts(shelf.require(asked.whole), asked)
     if held.activity is not None:
         skill = shelf.of_step(held.activity, asked.whole) if asked.whole else shelf.of_activity(held.activity)
         return in_parts(skill, asked)

@@ -10,7 +10,7 @@ from workflows_app.engine.values import WorkflowValue
 from workrail_site.dialects.activities.definitions import summarized, whole_workflow
 from workrail_site.dialects.activities.printing import fits
 from workrail_site.dialects.activities.resources import ResourceReading
-from workrail_site.dialects.activities.skills import ReadSkill
+from workrail_site.dialects.activities.skills import ReadSkill, beginning
 
 # What a list keeps of each description: as much as lets the whole list fit.
 _DESCRIPTION_BYTES = (300, 120)
@@ -39,20 +39,20 @@ def workflow_json_of(program: Program, *, summary: bool) -> dict[str, Any]:
 
 
 def skills_json(skills: list[ReadSkill], *, failed: list[str], within: str) -> dict[str, Any]:
-    """By id, as many as fit; the others are named."""
+    """By id, as many as fit; the others are named as get_skill takes them."""
     told: dict[str, Any] = {}
     omitted: list[str] = []
     for skill in skills:
-        document = skill.bundled(within=within)
+        document = beginning(skill).bundled(within=within)
         if fits({**told, skill.id: document}):
             told[skill.id] = document
         else:
-            omitted.append(skill.id)
+            omitted.append(skill.reference)
     said: dict[str, Any] = {"scope": "workflow", "skills": told}
     if failed:
         said["failed_skills"] = failed
     if omitted:
-        said["omitted_skills"] = omitted
+        said |= {"omitted_skills": omitted, "next_action": {"tool": "get_skill", "parameters": {"step_id": omitted[0]}}}
     return said
 
 

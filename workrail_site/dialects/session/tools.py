@@ -185,11 +185,16 @@ class SessionTools(MCPToolset):  # type: ignore[misc]  # the library has no type
 
     @hinted(Hints(title="Read a step's skill", read_only=True, idempotent=True))
     def get_skill(self, *, session_token: handing.SessionToken, step_id: given.StepId) -> ToolReply:
-        """Reads the skill that a step of the current activity names: how the step is done. Call next_activity before it."""
+        """Reads the skill that a step of the current activity names: how the step is done. Call next_activity before it.
+
+        A long one comes in parts; next_action names the call for the next part.
+        """
         held = standing(session_token, dialect=Dialect.SESSION)
         shelf = Shelf(actor=acting(), program=held.program)
         asked = part_in(step_id)
-        skill = in_parts(shelf.of_step(current_activity(held), asked.whole), asked)
+        named = "/" in asked.whole
+        found = shelf.require(asked.whole) if named else shelf.of_step(current_activity(held), asked.whole)
+        skill = in_parts(found, asked)
         return tokened({"skill": skill.bundled(within=held.program.id)}, token=held.token, warnings=notices_of(held))
 
     @hinted(Hints(title="Read a resource", read_only=True, idempotent=True))
