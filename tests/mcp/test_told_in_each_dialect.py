@@ -601,6 +601,67 @@ def revised(desk, workflow_id, files, number):
     publish(desk.person, workflow_id, number)
 
 
+def drawn(*skills, words=""):
+    """A folder whose step names the skill `drawing`, with these skills."""
+    held = {f"skills__0{at}-{name}.md": f"# {name}\n\n{words}\n".encode() for at, name in enumerate(skills)}
+    work = activity("work", steps=[folder_step("do", skill="drawing"), folder_step("then", skill="drawing")])
+    return folder(work, about=about(initialActivity="work"), **held)
+
+
+@pytest.mark.parametrize("gone", ["changed", "retired"])
+@pytest.mark.parametrize("dialect", ["rail", "navigation", "session", "orchestrator"])
+def test_whoever_comes_back_is_told_that_the_workflow_is_another_by_now(dialect, gone):
+    desk = make_desk()
+    publish_folder(desk, drawn("drawing", words="As it was."))
+    call = caller(dialect, desk.agent)
+    begin, back, token = {
+        "rail": ("start_workflow", "continue_workflow", "stateToken"),
+        "navigation": ("nav_start", "nav_situation", "state"),
+        "session": ("start_session", "get_workflow", "session_token"),
+        "orchestrator": ("start_session", "get_workflow_status", "session_token"),
+    }[dialect]
+    begun = call(begin, **{"workflowId" if dialect == "rail" else "workflow_id": "team.plan"})
+    if gone == "changed":
+        revised(desk, "team.plan", drawn("drawing", words="As it is now."), 2)
+    else:
+        publishing.retire_workflow(actor=desk.person, workflow_id="team.plan", now=NOW)
+
+    told = call(back, **{token: begun[token]})
+
+    words = "was changed since" if gone == "changed" else "is no longer published"
+    assert words in json.dumps(told["warnings"])
+
+
+def asks_a_person(*, approves):
+    """The step is approved by a person, or there is a question for one before it."""
+    if approves:
+        return {"steps": [notes_free("sure", prompt="Ship it.", requireConfirmation={"kind": "human_approval"})]}
+    work = activity("work", steps=[folder_step("do", checkpoint="sure")], checkpoints=[checkpoint("sure", human=True)])
+    return folder(work, about=about(initialActivity="work"))
+
+
+@pytest.mark.parametrize("approves", [False, True])
+def test_who_reads_by_navigation_what_waits_is_told_where_a_person_answers_it(approves):
+    desk = make_desk()
+    asked = asks_a_person(approves=approves)
+    workflow_id = published(desk, *asked["steps"]) if approves else publish_folder(desk, asked)
+    call = caller("navigation", desk.agent)
+    value = call("nav_start", workflow_id=workflow_id)
+    if approves:
+        assert call("nav_checkpoint", state=value["state"])["active"] is False
+        value = call("nav_action", state=value["state"], action="complete_step", step_id="sure", notes="Shipped.")
+    elif value["checkpoint"] is None:
+        value = call("nav_action", state=value["state"], action="complete_step", step_id="do", notes="Done.")
+
+    told = call("nav_checkpoint", state=value["state"])
+
+    assert (told["active"], told["checkpoint"]["id"]) == (True, "sure")
+    assert told["waitsForPerson"] == value["waitsForPerson"] != []
+    assert "Studio" in told["message"]
+    expected = ["approve", "send_back", "reject"] if approves else ["yes", "no"]
+    assert [option["id"] for option in told["checkpoint"]["options"]] == expected
+
+
 @pytest.mark.parametrize("dialect", ["session", "orchestrator"])
 def test_whoever_comes_back_to_a_session_is_told_where_it_stands_and_that_it_is_over(dialect):
     desk = make_desk()

@@ -175,13 +175,18 @@ def test_a_look_writes_nothing_and_returns_the_same_state(desk):
     assert Event.objects.count() == events
 
 
+def waiting_at(desk, value):
+    at = steered.read_standing(actor=desk.agent, state_token=value["state"])
+    return pending_checkpoint(at.program, at.snapshot)
+
+
 def test_a_checkpoint_is_told_with_its_options_and_then_no_more(desk):
     published(desk, GATED)
     value = start(desk)
 
-    active = pending_checkpoint(steered.read_checkpoint(actor=desk.agent, state_token=value["state"]))
+    active = waiting_at(desk, value)
     after = act(desk, value, RespondToCheckpoint(checkpoint_id="sure", option_id="yes")).value
-    passive = pending_checkpoint(steered.read_checkpoint(actor=desk.agent, state_token=after["state"]))
+    passive = waiting_at(desk, after)
 
     assert [option["id"] for option in active["checkpoint"]["options"]] == ["yes", "no"]
     assert passive["active"] is False
@@ -344,5 +349,5 @@ def test_who_holds_the_state_from_before_a_persons_answer_is_shown_what_follows_
         assert told["answered"]["optionId"] == option
     assert refused["error"]["code"] in {"CHECKPOINT_ALREADY_RESPONDED", "CHECKPOINT_NOT_FOUND"}
     assert done["success"]
-    assert steered.read_checkpoint(actor=desk.agent, state_token=before["state"]) is None
+    assert waiting_at(desk, before)["active"] is False
     assert_healthy()

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from sessions_app.engine import landscape, steering, tokens
+from sessions_app.engine import steering, tokens
 from sessions_app.engine.actions import Action, nonce_of
 from sessions_app.engine.checkpoints import CLIENT_FORM, Voice
 from sessions_app.engine.decisions import Steer
@@ -37,7 +37,6 @@ from sessions_app.services.store.signing_keys import current_keys, read_token
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError, WorkrailError
 from workflows_app.engine import canonical
-from workflows_app.engine.program import Checkpoint
 
 
 def steer_run(
@@ -96,8 +95,9 @@ def tell_situation(
 ) -> Reply:
     """The same to whoever drives the run, also that an action was refused there."""
     require_part(actor=actor)
-    at = _looked_at(actor, state_token)
-    facts = facts_at(actor, at, speech, entropy=os.urandom)
+    mover = _looking(actor)
+    at = _looked_at(mover, state_token)
+    facts = facts_at(actor, at, speech, entropy=os.urandom, warnings=drift_known(mover, at.standing))
     return speech.reply(replace(facts, refusal=refusal, awaited=_awaited_by(actor, at.snapshot)))
 
 
@@ -114,16 +114,18 @@ def _awaited_by(actor: Actor, snapshot: Snapshot) -> Sequence[AwaitedRun]:
     ]
 
 
-def read_checkpoint(*, actor: Actor, state_token: str) -> Checkpoint | None:
-    """The question that waits at a node, if one does."""
+def read_standing(*, actor: Actor, state_token: str) -> Point:
+    """Where a run driven by hand stands, for whoever asks what waits there."""
     actor.require(Permission.READ_RUNS)
-    at = _looked_at(actor, state_token)
-    return landscape.surveyed(program=at.program, snapshot=at.snapshot).checkpoint
+    return _looked_at(_looking(actor), state_token)
 
 
-def _looked_at(actor: Actor, state_token: str) -> Point:
+def _looking(actor: Actor) -> Mover:
+    return mover_of(actor, now=timezone.now(), entropy=os.urandom)
+
+
+def _looked_at(mover: Mover, state_token: str) -> Point:
     token, _ = read_token(kind=TokenKind.STATE, text=state_token)
-    at = standing_work(actor=actor, node_id=token.node_id)
+    at = standing_work(actor=mover.actor, node_id=token.node_id)
     # What an action would find there, with the ends of runs that it no longer has to wait for.
-    mover = mover_of(actor, now=timezone.now(), entropy=os.urandom)
-    return replace(at, snapshot=as_waived(actor, mover.caught_up(at)).snapshot)
+    return replace(at, snapshot=as_waived(mover.actor, mover.caught_up(at)).snapshot)

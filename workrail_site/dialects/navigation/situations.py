@@ -10,6 +10,7 @@ import orjson
 
 from sessions_app.engine import landscape, stops
 from sessions_app.engine.actions import Action, AdvanceLoop, CompleteStep, RespondToCheckpoint, TakeTransition
+from sessions_app.engine.checkpoints import shown_at
 from sessions_app.engine.children import passed_on
 from sessions_app.engine.decisions import Outcome
 from sessions_app.engine.landscape import Landscape, Waiting
@@ -32,6 +33,7 @@ TEMPLATE = 2
 PARENT_STATE = "parent_state"
 # Beside it stand variables, whose names may be any.
 _PARENT = {PARENT_STATE: TokenKind.STATE}
+_ONLY_PERSONS = "Answered by a signed-in person only, in the Studio. Then nav_situation tells where the run goes on."
 _RETURNS = "; the run that triggered it goes on: call nav_situation with the state of that run"
 
 
@@ -55,8 +57,8 @@ def situation(facts: ReplyFacts) -> dict[str, Any]:
         body["error"] = {"code": refusal.code, "message": refusal.message}
     if snapshot.blocked is not None:
         body["blockers"] = [blocker.as_json() for blocker in snapshot.blocked.blockers]
-    if persons := list(asked_of_persons(snapshot)):
-        body["waitsForPerson"] = [{"checkpoint": name, "answerAt": address} for name, address in persons]
+    if persons := _persons(snapshot):
+        body["waitsForPerson"] = persons
     told = snapshot.answered or (facts.before.answered if facts.before else None)
     if told is not None:
         body["answered"] = told.as_json()
@@ -83,11 +85,26 @@ NAVIGATION = Speech(
 )
 
 
-def pending_checkpoint(checkpoint: Checkpoint | None) -> dict[str, Any]:
-    """What `nav_checkpoint` tells."""
-    if checkpoint is None:
+def pending_checkpoint(program: Program, snapshot: Snapshot) -> dict[str, Any]:
+    """What `nav_checkpoint` tells: the question that waits, or the approval of a step, and where a person answers it if only they
+    may.
+    """
+    checkpoint = landscape.surveyed(program=program, snapshot=snapshot).checkpoint
+    approval = None if snapshot.work is None else shown_at(program=program, snapshot=snapshot)
+    if checkpoint is not None:
+        view = checkpoint_view(checkpoint)
+    elif approval is not None:
+        options = [option.as_json() for option in approval.options]
+        view = {"id": approval.checkpoint_id, "message": approval.message, "options": options}
+    else:
         return {"active": False, "message": "No checkpoint waits for an answer."}
-    return {"active": True, "checkpoint": checkpoint_view(checkpoint)}
+    persons = _persons(snapshot)
+    only = {"message": _ONLY_PERSONS, "waitsForPerson": persons} if persons else {}
+    return {"active": True, "checkpoint": view, **only}
+
+
+def _persons(snapshot: Snapshot) -> list[dict[str, str]]:
+    return [{"checkpoint": name, "answerAt": address} for name, address in asked_of_persons(snapshot)]
 
 
 def _message(facts: ReplyFacts) -> str:

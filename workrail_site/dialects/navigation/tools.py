@@ -85,7 +85,8 @@ class NavigationTools(MCPToolset):  # type: ignore[misc]  # the library has no t
     @hinted(Hints(title="The checkpoint that waits", read_only=True, idempotent=True))
     def nav_checkpoint(self, *, state: given.State) -> ToolReply:
         """The question that blocks the run, with its options: show it to your user."""
-        return told(pending_checkpoint(steered.read_checkpoint(actor=acting(), state_token=state)))
+        at = steered.read_standing(actor=acting(), state_token=state)
+        return told(pending_checkpoint(at.program, at.snapshot))
 
     @hinted(Hints(title="List workflows", read_only=True, idempotent=True))
     def list_workflows(self) -> ToolReply:
