@@ -608,6 +608,61 @@ def drawn(*skills, words=""):
     return folder(work, about=about(initialActivity="work"), **held)
 
 
+def skill_as_told(call, prompt):
+    """What the call brings that a prompt of the rail says word for word."""
+    said = prompt.rpartition("Read the skill with inspect_workflow: ")[2].removesuffix(".")
+    named = dict(part.split(" ") for part in said.split(", "))
+    return call("inspect_workflow", **named)["files"][0]["text"]
+
+
+def test_a_run_reads_the_skills_of_the_program_that_it_goes_on_with():
+    desk = make_desk()
+    publish_folder(desk, drawn("drawing", words="As it was."))
+    call = caller("rail", desk.agent)
+    begun = call("start_workflow", workflowId="team.plan", goal="Draw it")
+    first = skill_as_told(call, begun["pending"]["prompt"])
+
+    revised(desk, "team.plan", drawn("drawing", words="As it is now."), 2)
+    back = call("continue_workflow", stateToken=begun["stateToken"])
+    assert "As it was." in first
+    assert "As it was." in skill_as_told(call, back["pending"]["prompt"])
+    onward = call("continue_workflow", **back["nextCall"]["params"] | {"output": {"notesMarkdown": "Drawn."}})
+    assert "As it was." in skill_as_told(call, onward["pending"]["prompt"])
+    assert (
+        "As it is now."
+        in call("inspect_workflow", workflowId="team.plan", part="skill", skill="drawing")["files"][0]["text"]
+    )
+
+
+@pytest.mark.parametrize("gone", ["renamed", "retired"])
+def test_a_skill_that_is_no_longer_published_is_read_as_the_refusal_says(gone):
+    desk = make_desk()
+    publish_folder(desk, drawn("drawing", words="As it was."))
+    call = caller("rail", desk.agent)
+    begun = call("start_workflow", workflowId="team.plan", goal="Draw it")
+    if gone == "renamed":
+        files = drawn("other")
+        revised(
+            desk,
+            "team.plan",
+            {**files, "activities/01-work.toon": files["activities/01-work.toon"].replace(b"drawing", b"other")},
+            2,
+        )
+    else:
+        publishing.retire_workflow(actor=desk.person, workflow_id="team.plan", now=NOW)
+
+    asked = {"workflowId": "team.plan", "part": "skill", "skill": "drawing"}
+    refused = call.refused("inspect_workflow", **asked)
+
+    assert "workflowHash" in refused["details"]["suggestion"]
+    told = call("inspect_workflow", **asked, workflowHash=begun["workflow"]["workflowHash"])
+    assert "As it was." in told["files"][0]["text"]
+    other = {**asked, "skill": "nowhere", "workflowHash": begun["workflow"]["workflowHash"]}
+    assert "drawing" in call.refused("inspect_workflow", **other)["details"]["suggestion"]
+    stranger = caller("rail", desk.stranger)
+    assert stranger.refused("inspect_workflow", **{**other, "skill": "drawing"})["code"] == "NOT_FOUND"
+
+
 @pytest.mark.parametrize("gone", ["changed", "retired"])
 @pytest.mark.parametrize("dialect", ["rail", "navigation", "session", "orchestrator"])
 def test_whoever_comes_back_is_told_that_the_workflow_is_another_by_now(dialect, gone):

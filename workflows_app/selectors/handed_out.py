@@ -41,7 +41,13 @@ def list_attachments(*, actor: Actor, workflow_id: str, held: HandedOut) -> tupl
 
 def read_attachment(*, actor: Actor, workflow_id: str, held: HandedOut, name: str) -> AttachmentText:
     """By its name, or its number where it has one. Raises NotFoundError with those that there are."""
-    program = read_published(actor=actor, workflow_id=workflow_id)
+    return attachment_of(
+        actor=actor, program=read_published(actor=actor, workflow_id=workflow_id), held=held, name=name
+    )
+
+
+def attachment_of(*, actor: Actor, program: Program, held: HandedOut, name: str) -> AttachmentText:
+    """The same of a program that the actor may read."""
     found = find_skill(program=program, reference=name) if held is HandedOut.SKILLS else None
     found = found or _by_number_or_name(_held(program, held), name)
     if found is None and held is HandedOut.SKILLS:

@@ -8,13 +8,14 @@ from typing import Any, assert_never
 import msgspec
 import orjson
 
-from teams_app.engine.errors import InvalidInputError
+from teams_app.engine.errors import InvalidInputError, NotFoundError, PreconditionFailedError
 from teams_app.engine.pages import Page, PageRequest
 from workflows_app.engine.budgets import fit_bytes
 from workflows_app.engine.problems import WorkflowProblem
 from workflows_app.engine.program import Program, WorkflowKind
 from workflows_app.engine.values import WorkflowState, WorkflowValue
-from workflows_app.selectors.previews import WorkflowPreview, preview_workflow, read_pinned
+from workflows_app.selectors.handed_out import HandedOut, attachment_of
+from workflows_app.selectors.previews import WorkflowPreview, find_pinned, preview_workflow, read_pinned
 from workflows_app.selectors.sources import read_program, read_source
 from workflows_app.selectors.workflows import WorkflowFilters, list_workflows, warnings_of_name
 from workrail_site.dialects.offers.reading import read_skill
@@ -130,9 +131,9 @@ def inspect(
             return _documents(about, [_document_of(program)], cursor)
         case Part.SKILL:
             named = _skill_named(skill)
-            about = {"workflowId": workflow_id, "part": part.value, "skill": named} | _old_name(workflow_id)
-            text = read_skill(actor=actor, workflow_id=workflow_id, skill_id=named)
-            return _documents(about, [LibraryDocument(path=named, text=text)], cursor)
+            about = {"workflowId": workflow_id, "part": part.value, "skill": named}
+            text = _skill_text(workflow_id, named, workflow_hash)
+            return _documents(about | _old_name(workflow_id), [LibraryDocument(path=named, text=text)], cursor)
         case _:
             assert_never(part)
 
@@ -151,6 +152,20 @@ def _hash_of(workflow_hash: str | None) -> str:
             details={"validationErrors": [{"path": "workflowHash", "message": "Required for part pinned."}]},
         )
     return workflow_hash.strip()
+
+
+def _skill_text(workflow_id: str, named: str, workflow_hash: str | None) -> str:
+    """As it is published, or as the program of a run has it, which goes on with that."""
+    actor, pinned = acting(), (workflow_hash or "").strip()
+    if pinned:
+        program = find_pinned(actor=actor, workflow_hash=pinned)
+        return attachment_of(actor=actor, program=program, held=HandedOut.SKILLS, name=named).text
+    try:
+        return read_skill(actor=actor, workflow_id=workflow_id, skill_id=named)
+    except (NotFoundError, PreconditionFailedError) as refusal:
+        of_run = "If a run told you to read it, send the workflowHash of its reply as well, from workflow.workflowHash."
+        refusal.suggestion = " ".join(part for part in (refusal.suggestion, of_run) if part)
+        raise
 
 
 def _skill_named(skill: str | None) -> str:

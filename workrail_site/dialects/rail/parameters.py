@@ -210,7 +210,7 @@ WorkflowHash = Annotated[
     Field(
         alias="workflowHash",
         max_length=MAX_HANDLE_CHARACTERS,
-        description="For pinned, from a reply of the run.",
+        description="For pinned, skill: of a run's reply.",
     ),
 ]
 Skill = Annotated[str | None, Field(max_length=MAX_HANDLE_CHARACTERS, description="For skill: its name in the step.")]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, assert_never
 
 from sessions_app.engine.approvals import ANSWER_KIND
-from sessions_app.engine.decisions import Outcome
+from sessions_app.engine.decisions import Outcome, WarningCode
 from sessions_app.engine.handing_in import form_of
 from sessions_app.engine.prompts import Pending, Question, pending_of, what_holds_at
 from sessions_app.engine.refusals import why_undirected
@@ -95,7 +95,7 @@ def reply_json(facts: ReplyFacts, pending: Pending | None) -> dict[str, Any]:
 
 def _pending_json(facts: ReplyFacts, pending: Pending, *, anew: bool) -> dict[str, Any]:
     """Of a step that is only not done yet, what names it and what is asked of people; the rest was told with its tokens."""
-    whole = pending_json(pending, facts.program.id)
+    whole = pending_json(pending, _place_of_skills(facts))
     if facts.snapshot.blocked is not None and not anew:
         return {"toldBefore": True, **{name: said for name, said in whole.items() if name in _NAMES_OF_A_STEP}}
     if not anew and whole.pop("workflowGuidance", None):
@@ -114,8 +114,15 @@ def _is_another_visit(facts: ReplyFacts) -> bool:
 
 
 def _holding(facts: ReplyFacts) -> list[str]:
-    read = f"Read one with inspect_workflow: workflowId {facts.program.id}, part skill, and its name as skill."
+    read = f"Read one with inspect_workflow: {_place_of_skills(facts)}, and its name as skill."
     return what_holds_at(program=facts.program, snapshot=facts.snapshot, how_to_read=read)
+
+
+def _place_of_skills(facts: ReplyFacts) -> str:
+    """Of a run that goes on with another program than the one that is published, that program is named."""
+    is_other = any(warned.code is WarningCode.WORKFLOW_CHANGED for warned in facts.warnings)
+    pinned = f", workflowHash {facts.workflow_hash}" if is_other else ""
+    return f"workflowId {facts.program.id}{pinned}, part skill"
 
 
 _NAMES_OF_A_STEP = frozenset(
@@ -123,11 +130,11 @@ _NAMES_OF_A_STEP = frozenset(
 )
 
 
-def pending_json(pending: Pending, workflow_id: str) -> dict[str, Any]:
+def pending_json(pending: Pending, place_of_skills: str) -> dict[str, Any]:
     body: dict[str, Any] = {
         "stepId": pending.step_id,
         "title": pending.title,
-        "prompt": _prompt(pending, workflow_id),
+        "prompt": _prompt(pending, place_of_skills),
         "requireConfirmation": pending.require_confirmation,
     }
     optional: dict[str, Any] = {
@@ -147,12 +154,12 @@ def pending_json(pending: Pending, workflow_id: str) -> dict[str, Any]:
     return body | {key: value for key, value in optional.items() if value}
 
 
-def _prompt(pending: Pending, workflow_id: str) -> str:
+def _prompt(pending: Pending, place_of_skills: str) -> str:
     """With the calls that it leads to."""
     if pending.question is not None:
         return f"{pending.prompt}\n\n{_how_to_answer(pending.question)}"
     if pending.skill:
-        read = f"Read the skill with inspect_workflow: workflowId {workflow_id}, part skill, skill {pending.skill}."
+        read = f"Read the skill with inspect_workflow: {place_of_skills}, skill {pending.skill}."
         return f"{pending.prompt}\n\n{read}" if pending.prompt else read
     return pending.prompt
 
