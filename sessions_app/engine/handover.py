@@ -3,6 +3,7 @@
 Claims that disagree with the workflow are warned of and stop nothing. Open questions and what only a person may do stop the run.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace as with_facts
 from typing import Any
 
@@ -20,7 +21,9 @@ from sessions_app.engine.handover_refusals import (
 )
 from sessions_app.engine.journal import Journal
 from sessions_app.engine.log import NodeKind
+from sessions_app.engine.manifests import ManifestEntry
 from sessions_app.engine.state import Snapshot
+from sessions_app.engine.submissions import Submission
 from sessions_app.engine.visits import BEGIN, Visit
 from sessions_app.engine.ways import on_leaving, ways_from
 from teams_app.engine.errors import InvalidInputError
@@ -32,6 +35,9 @@ from workflows_app.engine.walks import Position
 # Where a run stands that no activity has been entered in.
 BEGINNING = Position(activity="", pending=BEGIN)
 MAX_MANIFEST_ENTRIES = 500
+_NOT_DONE_YET = (
+    "Told with the call that came to this question. It is recorded as done when it is told again after the answer."
+)
 
 
 def stays(*, program: Program, snapshot: Snapshot, activity_id: str) -> bool:
@@ -63,7 +69,7 @@ def enter_activity(*, program: Program, snapshot: Snapshot, command: EnterActivi
     try:
         return _left(visit, command)
     except CheckpointOpenError:
-        again = _asked_again(program=program, snapshot=snapshot, name=visit.left_out, place=place)
+        again = _asked_again(program=program, snapshot=snapshot, name=visit.left_out, command=command, place=place)
         if again is None or not command.asks_on_entry:
             raise
         return again
@@ -80,9 +86,11 @@ def _left(visit: Visit, command: EnterActivity) -> Decision:
     return visit.decision((*told, *_passed_over(visit.program, visit.snapshot, command)))
 
 
-def _asked_again(*, program: Program, snapshot: Snapshot, name: str, place: Place) -> Decision | None:
+def _asked_again(
+    *, program: Program, snapshot: Snapshot, name: str, command: EnterActivity, place: Place
+) -> Decision | None:
     """The question of the next round, asked for an agent that has no call to ask it with; None when it is no question, or one to
-    which the work does not come.
+    which the work does not come. Whoever is asked is shown what the agent told, none of which is done by that.
     """
     activity = program.activity(snapshot.position.activity)
     if activity is None or not guards.is_come_to(activity=activity, snapshot=snapshot, name=name):
@@ -93,10 +101,17 @@ def _asked_again(*, program: Program, snapshot: Snapshot, name: str, place: Plac
     if not shown:
         return None
     said = (
-        f"Checkpoint {name!r} is asked in each round, and a person is asked once more now. Nothing of the manifest was "
-        "recorded. Send the same again, with the token of this reply, when they have answered."
+        f"Checkpoint {name!r} is asked in each round, and a person is asked once more now, who sees what you told. Nothing of it "
+        "was recorded as done. Send the same again, with the token of this reply, when they have answered."
     )
-    return with_facts(_asking(snapshot, shown, place), told=(said,), recorded=0)
+    asking = _asking(snapshot, shown, place, notes=_as_notes(command.manifest or ()))
+    return with_facts(asking, told=(said,), recorded=0)
+
+
+def _as_notes(manifest: Sequence[ManifestEntry]) -> str:
+    """What came with a call of which nothing is done yet."""
+    said = [f"- {entry.step_id}: {entry.output.strip()}" for entry in manifest if entry.output.strip()]
+    return "\n".join([_NOT_DONE_YET, "", *said]) if said else ""
 
 
 def ask_question(*, program: Program, snapshot: Snapshot, command: AskQuestion, place: Place) -> Decision:
@@ -116,13 +131,15 @@ def ask_question(*, program: Program, snapshot: Snapshot, command: AskQuestion, 
     return _asking(snapshot, shown, place)
 
 
-def _asking(snapshot: Snapshot, shown: Shown, place: Place) -> Decision:
+def _asking(snapshot: Snapshot, shown: Shown, place: Place, *, notes: str = "") -> Decision:
     journal = Journal(place)
     journal.advance_recorded(Outcome.ADVANCED, ())
+    told = journal.prepare_outputs(Submission(notes=notes))
     return journal.decision(
         outcome=Outcome.ADVANCED,
         snapshot=replace(snapshot, questions=(journal.present(shown),), answered=None),
         node_kind=NodeKind.STEP,
+        outputs=told,
     )
 
 

@@ -3,6 +3,8 @@
 import pytest
 
 from sessions_app.models import Node
+from sessions_app.selectors.checkpoints import read_checkpoint
+from sessions_app.selectors.evidence import read_evidence
 from tests.activity_folders import activity, checkpoint, equals, folder, step as activity_step, workflow
 from tests.checkpoint_cast import publish_folder
 from tests.gate_play import FOLDER, HANDED_OVER, hand_in, hand_next, person_answers, questions, reached, said
@@ -64,6 +66,25 @@ def test_a_session_asks_for_the_next_round_when_it_comes_to_it(floor, kind):
     person_answers(floor, "yes")
     assert hand_next(floor, "session", asked["session_token"], "build", *TOLD)["id"] == "build"
     assert "make" in reached()
+
+
+def test_whoever_is_asked_in_a_later_round_is_shown_what_the_agent_told(floor):
+    """And nothing of it counts as done by that."""
+    publish(floor.desk, "each")
+    token = hand_in(floor, "session", FOLDER, "plan")
+    person_answers(floor, "no")
+    before = reached()
+
+    asked = hand_next(floor, "session", token, "build", *TOLD)
+
+    (open_,) = [row for row in questions() if row.state == "open"]
+    question = read_checkpoint(actor=floor.desk.person, request_id=open_.id)
+    evidence = read_evidence(actor=floor.desk.person, question=question)
+    (shown,) = evidence.brought
+    assert all(f"- {name}: " in shown.body for name in TOLD)
+    assert reached() == before
+    person_answers(floor, "yes")
+    assert hand_next(floor, "session", asked["session_token"], "build", *TOLD)["id"] == "build"
 
 
 def publish_of_items(desk, *, around=()):
