@@ -1,7 +1,7 @@
 """What the pending item asks to be handed in, as a form with places to fill in: for a call that stands ready."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sessions_app.engine import assessments
@@ -14,6 +14,8 @@ from workflows_app.engine import contracts, walker
 from workflows_app.engine.program import Contract, Parallel, Program, Step
 
 _MOST_KEYS = 12
+# How deep the form of an artifact goes.
+_DEEPEST_FORM = 3
 # Authors name the variables of a step in a sentence that begins so; the first name, and every one that is given a value.
 _CONTEXT = re.compile(r"Set in context: (.+)")
 _NAMED = re.compile(r"(?:^|and )`([A-Za-z_]\w*)`|`([A-Za-z_]\w*)` =")
@@ -51,21 +53,28 @@ def _artifacts(program: Program, item: Step | Parallel) -> Iterator[dict[str, An
 
 def _of_contract(contract: Contract) -> dict[str, Any]:
     """Its required keys. What is the same for everybody stands there already."""
-    said = {key: _place(key, contract) for key in contract.schema.get("required", ()) if key != "kind"}
-    return {"kind": contract.artifact_kind, **said}
+    return {"kind": contract.artifact_kind, **_form(contract.schema, _DEEPEST_FORM, without=("kind",))}
 
 
-def _place(key: str, contract: Contract) -> Any:
-    schema = contract.schema.get("properties", {}).get(key)
+def _form(schema: Mapping[str, Any], depth: int, *, without: Sequence[str] = ()) -> dict[str, Any]:
+    known = schema.get("properties", {})
+    required = schema.get("required", ()) if depth else ()
+    return {key: _place(key, known.get(key), depth - 1) for key in required if key not in without}
+
+
+def _place(key: str, schema: Any, depth: int) -> Any:
+    """A list of objects has one of them as a form, since a text in its place would be refused however it is filled in."""
     match schema:
         case {"const": value}:
             return value
         case {"enum": [*values]}:
             return f"<{' | '.join(map(str, values))}>"
+        case {"type": "array", "items": {"type": "object"} as each}:
+            return [_form(each, depth) or place_for(key)]
         case {"type": "array"}:
             return [place_for(key)]
         case {"type": "object"}:
-            return {}
+            return _form(schema, depth)
         case _:
             return place_for(key)
 

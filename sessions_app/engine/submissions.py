@@ -55,8 +55,23 @@ def said_in(notes: str) -> str:
 
 
 def not_filled_in(artifact: Artifact) -> tuple[str, ...]:
-    """The keys of the artifact that hold their places still."""
-    return tuple(key for key, value in artifact.items() if value in (place_for(key), [place_for(key)]))
+    """The keys that hold their places still, of the artifact and of the objects in it."""
+    return tuple(dict.fromkeys(_not_filled_in(artifact)))
+
+
+def _not_filled_in(value: Any) -> Iterator[str]:
+    match value:
+        case Mapping():
+            for key, inner in value.items():
+                if inner in (place_for(key), [place_for(key)]):
+                    yield key
+                else:
+                    yield from _not_filled_in(inner)
+        case list():
+            for inner in value:
+                yield from _not_filled_in(inner)
+        case _:
+            pass
 
 
 def read_submission(

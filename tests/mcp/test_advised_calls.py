@@ -11,7 +11,8 @@ from tests.activity_folders import activity, checkpoint, equals, folder, step, w
 from tests.checkpoint_cast import publish_folder
 from tests.handover_play import caller, text_of
 from tests.run_cast import make_desk, notes_free, plain_steps, published
-from tests.step_documents import loop
+from tests.step_documents import loop, step as step_document
+from workflows_app.engine.contract_catalog import BUILT_IN
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -108,6 +109,39 @@ def test_whoever_would_pass_a_person_by_is_told_where_to_go_instead(dialect):
     assert leads_to[0] in refused["details"]["suggestion"]
     for target in leads_to:
         assert not call.raw("next_activity", session_token=token, activity_id=target).get("isError")
+
+
+@pytest.mark.parametrize("contract_id", BUILT_IN)
+def test_the_form_of_an_artifact_leaves_texts_to_fill_in_and_has_its_objects(contract_id):
+    desk, contract = make_desk(), BUILT_IN[contract_id]
+    published(desk, step_document("hand", outputContract={"contractRef": contract_id}))
+    call = caller("rail", desk.agent)
+    begun = call("start_workflow", workflowId="team.sample")
+
+    (form,) = begun["nextCall"]["params"]["output"]["artifacts"]
+
+    faults = Draft202012Validator(dict(contract.schema)).iter_errors(form)
+    assert [
+        fault.message for fault in faults if fault.validator == "type" and fault.validator_value in ("object", "array")
+    ] == []
+    assert set(contract.schema["required"]) <= set(form)
+
+
+def test_a_place_that_is_not_filled_in_is_found_within_the_objects_of_an_artifact_too():
+    desk = make_desk()
+    published(desk, step_document("hand", outputContract={"contractRef": "wr.contracts.review_verdict"}))
+    call = caller("rail", desk.agent)
+    params = call("start_workflow", workflowId="team.sample")["nextCall"]["params"]
+    (form,) = params["output"]["artifacts"]
+    filled = {**form, "verdict": "minor", "confidence": "high", "summary": "Sound."}
+    finding = {**form["findings"][0], "severity": "minor"}
+
+    blocked = call("continue_workflow", **{**params, "output": {"artifacts": [{**filled, "findings": [finding]}]}})
+    assert blocked["kind"] == "blocked"
+    assert "summary: Its place is not filled in." in json.dumps(blocked["blockers"])
+    said = {**finding, "summary": "The retry has no upper bound."}
+    params = {**blocked["nextCall"]["params"], "output": {"artifacts": [{**filled, "findings": [said]}]}}
+    assert call("continue_workflow", **params)["isComplete"]
 
 
 @pytest.mark.parametrize("capability", ["web_browsing", "delegation"])
