@@ -204,6 +204,24 @@ def test_what_is_asked_has_its_values(floor, dialect):
     assert read.places("Ada") >= {"question", "label", "description"}
 
 
+@pytest.mark.parametrize("dialect", ["rail", "navigation"])
+def test_what_is_said_of_a_workflow_to_start_has_its_values(floor, dialect):
+    published(floor.desk, step("only"), workflow_id=STEPS)
+    starts = [{"workflow": STEPS, "description": mark("trigger")}]
+    own = [{"workflow": STEPS, "description": mark("ofStep")}]
+    plan = activity("plan", triggers=starts, steps=[activity_step("draft", triggers=own)])
+    publish_folder(floor.desk, folder(plan, about=workflow(id=FOLDER, initialActivity="plan")), FOLDER)
+    read = Reader(floor[dialect])
+
+    if dialect == "rail":
+        read("start_workflow", workflowId=FOLDER, goal="Try it", context=KNOWS)
+    else:
+        read("nav_start", workflow_id=FOLDER, initial_variables=KNOWS)
+
+    assert read.places("{{who}}") == set()
+    assert read.places("Ada") >= {"trigger", "ofStep"}
+
+
 def test_an_answer_given_in_a_round_is_told_with_the_item_of_the_round(floor):
     options = [{"id": "yes", "label": "Keep {part.name}"}, {"id": "no", "label": "No"}]
     asked = checkpoint("agreed", message="Keep {part.name}?", options=options, authority="human")

@@ -22,6 +22,7 @@ from sessions_app.services.moves.speech import Speech, TokenPlace
 from teams_app.engine.errors import WorkrailError
 from workflows_app.engine import walker
 from workflows_app.engine.people import asks_person
+from workflows_app.engine.placeholders import Filling
 from workflows_app.engine.program import Checkpoint, Effect, Loop, Parallel, Program, Step, Trigger
 from workflows_app.engine.rounds import Round, in_words
 from workrail_site.dialects.effects import effect_json
@@ -338,14 +339,17 @@ def _triggers(program: Program, snapshot: Snapshot, land: Landscape, state: str)
     """Workflows that the activity or the step at hand starts; each is a run of its own, begun with `nav_start`."""
     own = land.step.triggers if isinstance(land.step, Step) else ()
     triggers = (*land.activity.triggers, *own)
-    return [_trigger(trigger, passed_on(trigger, program=program, parent=snapshot), state) for trigger in triggers]
+    filling = Filling(walker.scope_at(program=program, position=snapshot.position, variables=snapshot.variables))
+    return [
+        _trigger(trigger, passed_on(trigger, program=program, parent=snapshot), state, filling) for trigger in triggers
+    ]
 
 
-def _trigger(trigger: Trigger, given: dict[str, Any], state: str) -> dict[str, Any]:
+def _trigger(trigger: Trigger, given: dict[str, Any], state: str, filling: Filling) -> dict[str, Any]:
     """Begun with these variables it knows what it is given, and this run waits for it."""
     said: dict[str, Any] = {"action": "nav_start", "workflow": trigger.workflow}
     if trigger.description:
-        said["description"] = trigger.description
+        said["description"] = filling.render(trigger.description)
     if trigger.pass_context:
         said |= {"passContext": list(trigger.pass_context), "known": list(given)}
     return said | {"initial_variables": {**given, PARENT_STATE: state}}
