@@ -749,6 +749,37 @@ def test_whoever_comes_back_to_a_session_is_told_where_it_stands_and_that_it_is_
     assert back() == ("completed", "last")
 
 
+@pytest.mark.parametrize(
+    ("dialect", "tool"),
+    [
+        ("session", "respond_checkpoint"),
+        ("orchestrator", "respond_checkpoint"),
+        ("orchestrator", "present_checkpoint"),
+        ("orchestrator", "resume_checkpoint"),
+        ("orchestrator", "yield_checkpoint"),
+        ("orchestrator", "get_activity"),
+    ],
+)
+def test_whoever_would_go_on_with_a_run_that_has_ended_is_told_that_it_has(dialect, tool):
+    """And not to go on with the work, nor to ask what the next call refuses."""
+    desk = make_desk()
+    publish_folder(
+        desk, folder(activity("work", steps=[folder_step("do")], checkpoints=[checkpoint("sure", required=False)]))
+    )
+    call = caller(dialect, desk.agent)
+    token = call("start_session", workflow_id="team.plan")["session_token"]
+    token = call("next_activity", session_token=token, activity_id="work")["session_token"]
+    done = [{"step_id": "do", "output": "Done."}]
+    token = call("next_activity", session_token=token, activity_id="workflow-end", step_manifest=done)["session_token"]
+    named = {"checkpoint_id": "sure"} if tool == "yield_checkpoint" or dialect == "session" else {}
+    chosen = {"option_id": "yes"} if tool == "respond_checkpoint" else {}
+
+    refused = call.refused(tool, session_token=token, **named, **chosen)
+
+    assert refused["code"] == "RUN_COMPLETE"
+    assert "start_session" in refused["details"]["suggestion"]
+
+
 @pytest.mark.parametrize("dialect", ["session", "orchestrator"])
 @pytest.mark.parametrize("target", ["first", "last", "workflow-end", "nowhere"])
 def test_a_run_that_has_ended_enters_no_activity_not_even_its_last(dialect, target):

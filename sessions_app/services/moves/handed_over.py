@@ -13,7 +13,12 @@ from uuid import UUID
 from sessions_app.engine import handover, manifests, questions, session_tokens
 from sessions_app.engine.checkpoints import CLIENT_FORM, Voice
 from sessions_app.engine.decisions import Answer, AnswerMode, AskQuestion, EnterActivity
-from sessions_app.engine.handover_refusals import CheckpointNotPendingError, CheckpointOpenError, no_activity
+from sessions_app.engine.handover_refusals import (
+    CheckpointNotPendingError,
+    CheckpointOpenError,
+    no_activity,
+    refuse_complete,
+)
 from sessions_app.engine.manifests import ManifestEntry
 from sessions_app.engine.reply_facts import (
     EnteredFacts,
@@ -173,6 +178,7 @@ def respond_checkpoint(
         answered = _answered_by_person(at.snapshot, checkpoint_id)
         if answered is not None:
             return turn.told(at, PersonAnsweredFacts(checkpoint_id=answered, snapshot=at.snapshot))
+        refuse_complete(at.snapshot)
         moved = turn.mover.move(at, command, nonce=turn.use.nonce)
         decision = moved.decision
         if decision.settled is None:
@@ -187,6 +193,7 @@ def resume_checkpoint(*, actor: Actor, token: str, dialect: Dialect) -> Held:
     """A worker goes on after its question was answered. Nothing is written: the answer has moved the log."""
     held = read_held(actor=actor, token=token, dialect=dialect)
     refuse_stopped(actor, held.standing)
+    refuse_complete(held.snapshot)
     if held.activity is None:
         raise no_activity()
     if held.pending:

@@ -10,6 +10,7 @@ from typing import Any
 from sessions_app.engine.decisions import AnswerMode
 from sessions_app.engine.handover_refusals import CheckpointNotPendingError
 from sessions_app.engine.runs import Dialect
+from sessions_app.engine.steering_refusals import RunCompleteError
 from sessions_app.engine.stops import RunEndedError, RunPausedError
 from sessions_app.selectors.checkpoints import CheckpointValue
 from sessions_app.services.moves import handed_over
@@ -49,7 +50,7 @@ class HandedOverAsking:
     def _since(self, reply: ToolReply) -> ToolReply:
         """What has come of the approval for which a recorded reply says that the run waits."""
         for name in reply.value["pending_checkpoints"]:
-            with suppress(CheckpointNotPendingError):
+            with suppress(CheckpointNotPendingError, RunCompleteError):
                 return self._respond(reply, name, "", asked_by_client=False)
         return reply
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from sessions_app.engine import stops
-from sessions_app.engine.handover_refusals import CheckpointNotPendingError
+from sessions_app.engine.handover_refusals import CheckpointNotPendingError, refuse_complete
 from sessions_app.services.moves.session_tokens import Held
 from teams_app.engine.errors import InvalidInputError, NotFoundError
 from workflows_app.engine.activity_documents import overview_json
@@ -111,6 +111,7 @@ def presented(held: Held, *, warnings: Sequence[str]) -> ToolReply:
     """The open question; in this dialect there is one at most, and none in a run that a person has ended."""
     if held.snapshot.stop is not None and not held.pending:
         raise stops.refusal(held.snapshot.stop)
+    refuse_complete(held.snapshot)
     if held.activity is None or not held.pending:
         raise CheckpointNotPendingError(
             "The session does not have an active checkpoint.",

@@ -4,6 +4,7 @@ import os
 
 from django.utils import timezone
 
+from sessions_app.engine.handover_refusals import refuse_complete
 from sessions_app.engine.runs import Dialect
 from sessions_app.services.moves import handed_over
 from sessions_app.services.moves.handed_over import Handed, HandoverCall
@@ -134,6 +135,7 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
     def get_activity(self, *, session_token: handing.SessionToken) -> ToolReply:
         """For the worker: reads the whole activity that the orchestrator entered."""
         held = ungated(session_token)
+        refuse_complete(held.snapshot)
         said = whole_activity(held.program, current_activity(held))
         headers = {"session_token": held.token}
         return headed(toon_text(said), headers=headers, value=said, token=held.token, warnings=notices_of(held))
