@@ -22,6 +22,8 @@ MAX_ANCESTORS = 100
 MAX_SIBLINGS = 20
 MAX_SUMMARY_CHARACTERS = 200
 MAX_DOWNSTREAM_BYTES = 8 * 1024
+# What a note is told under that was made where nothing is pending any more.
+_AT_THE_END = "After the last step"
 
 # OFFSET 0 keeps the look-up of notes by node what it is: joined, they may be filtered from all notes of the installation.
 # Notes belong to the call that made a node. A bookmark's node hangs beside the branch, under the node that it is of. What was
@@ -268,7 +270,10 @@ class RecapNote:
 
 
 def recap_within(notes: Sequence[RecapNote], *, max_bytes: int, further_back: bool) -> Recap:
-    entries = [RecapEntry(step=note.step, title=note.title, notes=note.body) for note in _current(notes)]
+    entries = [
+        RecapEntry(step=note.step, title=note.title or ("" if note.step else _AT_THE_END), notes=note.body)
+        for note in _current(notes)
+    ]
     return budgeted(entries, max_bytes=max_bytes, further_back=further_back)
 
 

@@ -333,6 +333,17 @@ def test_an_advance_after_a_bookmark_is_no_fork_and_recalls_it(desk):
     assert events(then, "edge_created")[-1]["data"]["cause"]["kind"] == "tip_advance"
 
 
+def test_a_bookmark_after_the_last_step_is_recalled_under_a_heading(desk):
+    ended = advanced(desk.agent, begin(desk, *plain_steps(1)))
+    noted = bookmark(desk.agent, ended, "The release went out.").value
+
+    told = rehydrate(desk.agent, noted)
+
+    last = told.value["recap"]["entries"][-1]
+    assert (last["step"], last["title"], last["notes"]) == ("", "After the last step", "The release went out.")
+    assert "### After the last step\nThe release went out." in words_of(told)
+
+
 def test_the_tokens_of_a_bookmark_go_on_from_its_node(desk):
     value = begin(desk, *plain_steps(2))
 
