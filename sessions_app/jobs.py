@@ -32,4 +32,5 @@ def ask_to_run_bundle_job(*, job_id: UUID) -> None:
 def ask_to_forget_traces(*, team_id: UUID, session_ids: Iterable[UUID]) -> None:
     """What is not forgotten now, because no broker answers, goes with the month that it is in."""
     sessions = [str(each) for each in session_ids]
-    ask_after_commit(ask=signature(FORGET_TRACES, args=(str(team_id), sessions), immutable=True))
+    forget = signature(FORGET_TRACES, args=(str(team_id), sessions), immutable=True)
+    ask_after_commit(ask=forget, is_made_up_for=False)

@@ -1,5 +1,8 @@
 """Asks for later work by the name of the task, once the transaction has committed."""
 
+import threading
+import time
+from collections import defaultdict
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -19,21 +22,63 @@ FORGET_DELIVERIES = "teams_app.tasks.forget_deliveries"
 # Whoever asks waits for nobody: a broker that does not answer is tried once more, and the schedule makes up for it.
 _PUBLISHING = {"max_retries": 1, "interval_start": 0, "interval_step": 0.1}
 
+# Once a server did not answer, it is left alone for so long: every request that asks would wait for it.
+_REST_SECONDS = 5.0
+
 # The broker hands a message out again after an hour without an answer, so nothing is parked there for longer; the
 # schedule in workrail_site.celery finds what expires later.
 _LONGEST_WAIT = timedelta(minutes=30)
 
 
-def ask_after_commit(*, ask: Signature, **options: Any) -> None:
-    """Robust: what is asked for waits in a table, whether or not the broker can be reached, and the schedule finds it."""
-    transaction.on_commit(lambda: _ask(ask, options), robust=True)
+class Rest:
+    """Whether a server is to be left alone. One thread asks again when the time is over; the others wait for what it finds."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._until = 0.0
+
+    def is_on(self) -> bool:
+        with self._lock:
+            now = time.monotonic()
+            if self._until == 0.0:
+                return False
+            if now < self._until:
+                return True
+            self._until = now + _REST_SECONDS
+            return False
+
+    def begin(self) -> None:
+        with self._lock:
+            self._until = time.monotonic() + _REST_SECONDS
+
+    def end(self) -> None:
+        with self._lock:
+            self._until = 0.0
 
 
-def _ask(ask: Signature, options: dict[str, Any]) -> None:
+# By the address of the broker.
+_rests: defaultdict[str, Rest] = defaultdict(Rest)
+
+
+def ask_after_commit(*, ask: Signature, is_made_up_for: bool = True, **options: Any) -> None:
+    """Robust: what is asked for waits in a table, whether or not the broker can be reached, and the schedule finds it. What no
+    schedule makes up for is asked for also of a broker that is left alone.
+    """
+    transaction.on_commit(lambda: _ask(ask, options, is_made_up_for=is_made_up_for), robust=True)
+
+
+def _ask(ask: Signature, options: dict[str, Any], *, is_made_up_for: bool) -> None:
+    rest = _rests[ask.app.conf.broker_write_url]
+    if is_made_up_for and rest.is_on():
+        log.warning("task_left_to_schedule", task=ask.task, error="The broker did not answer a moment ago.")
+        return
     try:
         ask.apply_async(retry_policy=_PUBLISHING, **options)
     except OperationalError as error:
+        rest.begin()
         log.warning("task_left_to_schedule", task=ask.task, error=str(error))
+    else:
+        rest.end()
 
 
 def ask_to_expire_keys(*, at: datetime, now: datetime) -> None:

@@ -16,6 +16,7 @@ from django.conf import settings
 from teams_app.engine.actors import Actor, ActorKind
 from teams_app.engine.errors import RateLimitedError, retry_after
 from teams_app.engine.ids import Prefix, to_text
+from teams_app.jobs import Rest
 from workrail_site import redis_pool
 
 log = structlog.get_logger(__name__)
@@ -50,7 +51,7 @@ class Allowance:
 
 _leases: dict[str, _Lease] = {}
 _lock = threading.Lock()
-_rest = redis_pool.Rest()
+_rest = Rest()
 
 
 def spend_for(*, actor: Actor, now: datetime) -> None:

@@ -87,10 +87,11 @@ def test_without_redis_each_process_counts_for_itself(settings):
 
 
 def test_redis_is_left_alone_for_a_while_when_it_did_not_answer(settings, monkeypatch):
+    from teams_app import jobs
     from workrail_site import redis_pool, throttle
 
     asked = []
-    monkeypatch.setattr(redis_pool, "_REST_SECONDS", 1_000)
+    monkeypatch.setattr(jobs, "_REST_SECONDS", 1_000)
     settings.REDIS_URL = "unix:///nowhere/redis.sock"
     redis_pool.client.cache_clear()
     monkeypatch.setattr(throttle.log, "warning", lambda *_said, **_more: asked.append(1))

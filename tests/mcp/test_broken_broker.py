@@ -18,13 +18,13 @@ PATIENCE_SECONDS = 4.0
 
 
 @contextlib.contextmanager
-def silent():
+def silent(taken=None):
     """Takes every connection and says nothing."""
+    taken = [] if taken is None else taken
     with socket.socket() as listener:
         listener.settimeout(0.2)
         listener.bind(("127.0.0.1", 0))
         listener.listen(128)
-        taken = []
         ended = threading.Event()
 
         def take():
@@ -68,16 +68,40 @@ for _ in range(3):
 """
 
 
+def done_beside(port, program):
+    """What a program prints and logs, with its broker at this port."""
+    environ = {**os.environ, "REDIS_URL": f"redis://127.0.0.1:{port}/0", "WORKRAIL_ENV": "development"}
+    # A client of the broker waits for ever by itself, or for twenty seconds each time.
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environ, capture_output=True, text=True, timeout=50, check=True
+    )
+    return done.stdout, done.stderr
+
+
 @pytest.mark.parametrize("broken", [silent, closed])
 def test_asking_for_a_task_gives_up_soon(broken):
     with broken() as port:
-        environ = {**os.environ, "REDIS_URL": f"redis://127.0.0.1:{port}/0", "WORKRAIL_ENV": "development"}
-        # A client of the broker waits for ever by itself, or for twenty seconds each time.
-        done = subprocess.run(
-            [sys.executable, "-c", PUBLISH], env=environ, capture_output=True, text=True, timeout=50, check=True
-        )
+        assert done_beside(port, PUBLISH)[0].split() == ["OperationalError"] * 3
 
-    assert done.stdout.split() == ["OperationalError"] * 3
+
+ASK_OFTEN = """
+import workrail_site.asgi
+from sessions_app import jobs as sessions_jobs
+from teams_app import jobs
+for _ in range(20):
+    jobs.ask_to_deliver()
+    sessions_jobs.ask_to_announce()
+"""
+
+
+def test_of_many_who_ask_a_silent_broker_the_first_waits_and_the_others_leave_it_alone():
+    taken = []
+    with silent(taken) as port:
+        _printed, logged = done_beside(port, ASK_OFTEN)
+
+    assert logged.count("task_left_to_schedule") == 40
+    # One who asks is tried twice, and another one where five seconds have passed.
+    assert len(taken) < 10
 
 
 def test_no_request_waits_for_a_broken_broker(broken_site, transactional_db):

@@ -1,8 +1,11 @@
 """What the workers do for teams, and how they are asked."""
 
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
+from celery import signature
+from django.db import transaction
 
 from tests.cast import LATER, NOW, audited, issue
 
@@ -45,8 +48,6 @@ def test_a_key_that_was_revoked_before_does_not_expire(house):
 
 
 def test_the_task_is_found_by_its_name_and_may_run_twice(house):
-    from celery import signature
-
     from teams_app import jobs
     from workrail_site.celery import app
 
@@ -88,6 +89,50 @@ def test_a_key_is_issued_even_when_nobody_can_be_asked(house, django_capture_on_
 
     assert issued.text
     assert audited(house.team) == ["key.issued"]
+
+
+@pytest.fixture
+def broker_that_fails(settings, monkeypatch):
+    """What it was asked for; it has an address of its own, by which it is remembered."""
+    from celery.canvas import Signature
+    from kombu.exceptions import OperationalError
+
+    asked = []
+
+    def fail(signature, **_options):
+        asked.append(signature.task)
+        raise OperationalError("no broker")
+
+    settings.CELERY_BROKER_URL = f"redis://{uuid4()}/0"
+    monkeypatch.setattr(Signature, "apply_async", fail)
+    return asked
+
+
+def test_a_broker_that_failed_is_left_alone_for_a_while_and_then_asked_again(broker_that_fails, monkeypatch):
+    from teams_app import jobs
+
+    for _ in range(5):
+        jobs._ask(signature(jobs.DELIVER_NOTICES), {}, is_made_up_for=True)
+    assert broker_that_fails == [jobs.DELIVER_NOTICES]
+
+    monkeypatch.setattr(jobs.time, "monotonic", lambda now=jobs.time.monotonic: now() + jobs._REST_SECONDS)
+    for _ in range(5):
+        jobs._ask(signature(jobs.SEND_MAILS), {}, is_made_up_for=True)
+    assert broker_that_fails == [jobs.DELIVER_NOTICES, jobs.SEND_MAILS]
+
+
+def test_what_no_schedule_makes_up_for_is_asked_for_also_of_a_broker_that_is_left_alone(broker_that_fails):
+    from sessions_app import jobs as sessions_jobs
+    from teams_app import jobs
+
+    jobs._ask(signature(jobs.DELIVER_NOTICES), {}, is_made_up_for=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(transaction, "on_commit", lambda work, **_how: work())
+        for _ in range(2):
+            sessions_jobs.ask_to_forget_traces(team_id=uuid4(), session_ids=[uuid4()])
+            sessions_jobs.ask_to_announce()
+
+    assert broker_that_fails == [jobs.DELIVER_NOTICES, *[sessions_jobs.FORGET_TRACES] * 2]
 
 
 def test_workers_take_json_only_and_give_back_what_they_did_not_finish():
