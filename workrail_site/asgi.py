@@ -5,10 +5,13 @@ Django's own ASGI handler costs a synchronous view half a millisecond before it 
 
 import os
 import resource
+import socket
 import sys
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import cast
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "workrail_site.settings")
@@ -21,7 +24,7 @@ from workrail_site.header_budget import find_excess
 from workrail_site.oauth import addresses
 from workrail_site.parties import Parties
 from workrail_site.wsgi import application as django_application
-from workrail_site.wsgi_in_asgi import AsgiApplication, WsgiApplication, WsgiInAsgi
+from workrail_site.wsgi_in_asgi import TAKEN_WITHIN_SECONDS, AsgiApplication, WsgiApplication, WsgiInAsgi
 
 _MCP_MODULE = "workrail_site.mcp.mounts"
 _MCP_PATH = "/mcp"
@@ -47,6 +50,20 @@ def _allow_files() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, allowed))
 
 
+@cache
+def _hang_up_on_whoever_takes_nothing() -> None:
+    """The server below hands an answer to the system and waits for ever: what is not taken would hold its connection and stay in
+    memory. A connection has the limit of the socket that it was accepted from, which is open when the first request is there.
+    """
+    folder = Path("/proc/self/fd")
+    if not folder.is_dir() or not hasattr(socket, "TCP_USER_TIMEOUT"):
+        return
+    for number in [int(each.name) for each in folder.iterdir()]:
+        with suppress(OSError), socket.socket(fileno=os.dup(number)) as found:
+            if found.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+                found.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(TAKEN_WITHIN_SECONDS * 1000))
+
+
 # A thread that computes hands on the interpreter so soon that those who only pass through are not held up by it.
 _HAND_ON_AFTER_SECONDS = 0.001
 sys.setswitchinterval(_HAND_ON_AFTER_SECONDS)
@@ -66,6 +83,8 @@ class Shell:
         self._live = live
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            _hang_up_on_whoever_takes_nothing()
         if scope["type"] == "http" and has_body(scope):
             heard = HeardOut(scope, receive, send, most_bytes=_MOST_LET_PASS * settings.MAX_UPLOAD_BYTES)
             receive, send = heard.receive, heard.send

@@ -27,7 +27,7 @@ from workrail_site.bodies import (
 )
 from workrail_site.errors import broken_off
 from workrail_site.held_bodies import HeldBodies
-from workrail_site.lanes import REFUSAL_SECONDS, ThreadLanes
+from workrail_site.lanes import MOST_WAITING_OF_ALL, REFUSAL_SECONDS, ThreadLanes
 
 AsgiApplication = Callable[[Scope, Receive, Send], Awaitable[None]]
 Environ = dict[str, Any]
@@ -40,7 +40,7 @@ BODY_TOO_SLOW = "workrail.body_too_slow"
 ACTOR = "workrail.actor"
 # A request that takes longer is watched: does its client still wait for the answer?
 WATCHED_AFTER_SECONDS = 0.25
-# A piece of an answer that nobody has taken in so long is not waited for: a thread waits with it.
+# What nobody has taken in so long is not waited for.
 TAKEN_WITHIN_SECONDS = 30.0
 _TOO_MANY = 429
 # So many of the largest bodies a process holds at once: of one party, and of all.
@@ -91,6 +91,8 @@ class WsgiInAsgi:
         self._stopper = stopper
         self._lanes = ThreadLanes(threads=threads, name="wsgi")
         self._lane_apart = ThreadLanes(threads=1, name="wsgi-apart")
+        # Whoever takes a piece now and then holds none of the threads that others need.
+        self._lane_of_pieces = ThreadLanes(threads=1, name="wsgi-pieces", most_waiting=MOST_WAITING_OF_ALL)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         match scope["type"]:
@@ -111,16 +113,31 @@ class WsgiInAsgi:
             await _refuse(scope, error, send)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send, environ: Environ) -> None:
-        reply = _Reply(send=send, loop=asyncio.get_running_loop(), stopper=self._stopper)
+        reply = _Reply(stopper=self._stopper)
         lanes = self._lane_apart if scope["path"] in self._apart else self._lanes
         work = partial(_run, self._application, environ, reply)
-        rest = await _watched(lanes.run(self._parties.of(scope), work), scope, receive, reply)
+        body = await _watched(lanes.run(self._parties.of(scope), work), scope, receive, reply)
         self._parties.learn(scope, environ.get(ACTOR))
         if reply.start.get("status") == _TOO_MANY:
             await asyncio.sleep(REFUSAL_SECONDS)
-        if not reply.began:
-            await send(reply.start)
-        await send({"type": "http.response.body", "body": rest})
+        await send(reply.start)
+        if reply.pieces is not None:
+            await self._pass_on(reply.pieces, scope, receive, send)
+        await send({"type": "http.response.body", "body": body})
+
+    async def _pass_on(self, answer: Iterable[bytes], scope: Scope, receive: Receive, send: Send) -> None:
+        """Piece by piece, as they are taken. A thread makes each, and waits for nobody."""
+        run = partial(self._lane_of_pieces.run, self._parties.of(scope))
+        pieces, gone = iter(answer), asyncio.ensure_future(_left(receive))
+        try:
+            while not gone.done() and (piece := await run(partial(next, pieces, None))) is not None:
+                async with asyncio.timeout(TAKEN_WITHIN_SECONDS):
+                    await send({"type": "http.response.body", "body": piece, "more_body": True})
+        except (TimeoutError, WorkrailError) as error:
+            raise BrokenOffError from error
+        finally:
+            gone.cancel()
+            await run(partial(_close, answer))
 
     async def _environ(self, scope: Scope, receive: Receive, take: Callable[[int], None]) -> Environ:
         if declared_length(scope) > self._max_body_bytes:
@@ -159,18 +176,18 @@ async def _left(receive: Receive) -> None:
         pass
 
 
-class ClientStalledError(Exception):
-    """Whoever asked takes nothing more of the answer, and has not left either: it ends unfinished, and its thread is free."""
+class BrokenOffError(Exception):
+    """Whoever asked takes nothing more of an answer in pieces, and has not left either, or the rest of it cannot be had: it ends
+    unfinished.
+    """
 
 
 class _Reply:
-    """What `start_response` was told, and the way out for an answer that comes in pieces."""
+    """What `start_response` was told. `pieces` is the answer where it comes in pieces."""
 
-    def __init__(self, *, send: Send, loop: asyncio.AbstractEventLoop, stopper: Callable[[], Stop] | None) -> None:
+    def __init__(self, *, stopper: Callable[[], Stop] | None) -> None:
         self.start: Message = {}
-        self.began = False
-        self._send = send
-        self._loop = loop
+        self.pieces: Iterable[bytes] | None = None
         self._stopper = stopper
         # While a thread holds this, what it waits for belongs to this request and to no later one.
         self._under_way = threading.Lock()
@@ -200,46 +217,27 @@ class _Reply:
             "headers": [(name.lower().encode("latin-1"), value.strip().encode("latin-1")) for name, value in headers],
         }
 
-    def pass_on(self, chunk: bytes) -> None:
-        """From the thread; waits until the server has taken the piece."""
-        if not self.began:
-            self.began = True
-            self._wait_for(self.start)
-        self._wait_for({"type": "http.response.body", "body": chunk, "more_body": True})
-
-    def _wait_for(self, message: Message) -> None:
-        async def hand_over() -> None:
-            await self._send(message)
-
-        handing = asyncio.run_coroutine_threadsafe(hand_over(), self._loop)
-        try:
-            handing.result(timeout=TAKEN_WITHIN_SECONDS)
-        except TimeoutError:
-            handing.cancel()
-            raise ClientStalledError from None
-
 
 def _run(application: WsgiApplication, environ: Environ, reply: _Reply) -> bytes:
-    """In a thread. What is complete comes back; what Django marks as streaming has been passed on when this ends."""
+    """In a thread. What is complete comes back; what Django marks as streaming is left in the reply."""
     reply.enter()
     try:
-        return _run_entered(application, environ, reply)
+        answer = application(environ, reply.begin)
+        if getattr(answer, "streaming", False):
+            reply.pieces = answer
+            return b""
+        try:
+            return b"".join(answer)
+        finally:
+            _close(answer)
     finally:
         reply.leave()
 
 
-def _run_entered(application: WsgiApplication, environ: Environ, reply: _Reply) -> bytes:
-    answer = application(environ, reply.begin)
-    try:
-        if not getattr(answer, "streaming", False):
-            return b"".join(answer)
-        for chunk in answer:
-            reply.pass_on(chunk)
-        return b""
-    finally:
-        close = getattr(answer, "close", None)
-        if close is not None:
-            close()
+def _close(answer: Iterable[bytes]) -> None:
+    close = getattr(answer, "close", None)
+    if close is not None:
+        close()
 
 
 def _environ(scope: Scope, body: bytes) -> Environ:

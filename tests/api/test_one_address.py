@@ -9,7 +9,7 @@ import pytest
 
 from workrail_site import bodies, wsgi_in_asgi
 from workrail_site.bodies import BodyTooSlowError, HeardOut, read_body
-from workrail_site.wsgi_in_asgi import BODY_TOO_LARGE, BODY_TOO_SLOW, ClientStalledError, WsgiInAsgi
+from workrail_site.wsgi_in_asgi import BODY_TOO_LARGE, BODY_TOO_SLOW, BrokenOffError, WsgiInAsgi
 
 
 def scope(path="/", *, method="GET", headers=(), **more):
@@ -35,7 +35,7 @@ def call(application, scope_of_it, *, body=(b"",), gone=False):
     async def receive():
         if gone:
             return {"type": "http.disconnect"}
-        piece = pieces.pop(0)
+        piece = pieces.pop(0) if pieces else await asyncio.Event().wait()
         return {"type": "http.request", "body": piece, "more_body": bool(pieces)}
 
     async def send(message):
@@ -132,40 +132,102 @@ def test_what_streams_goes_out_as_it_comes():
     assert [message.get("more_body", False) for message in sent[1:]] == [True, True, False]
 
 
-def test_an_answer_that_nobody_takes_ends_and_gives_its_thread_back(monkeypatch):
+class Stream(list):
+    """An answer in pieces, which knows how often it was closed."""
+
+    streaming = True
+    closed = 0
+
+    def close(self):
+        self.closed += 1
+
+
+def whole_request():
+    """`receive` of a client that stays."""
+    messages = [{"type": "http.request", "body": b"", "more_body": False}]
+
+    async def receive():
+        return messages.pop() if messages else await asyncio.Event().wait()
+
+    return receive
+
+
+def test_an_answer_that_nobody_takes_ends(monkeypatch):
     monkeypatch.setattr(wsgi_in_asgi, "TAKEN_WITHIN_SECONDS", 0.05)
-
-    class Stream(list):
-        streaming = True
-        closed = 0
-
-        def close(self):
-            Stream.closed += 1
-
-    bridge = WsgiInAsgi(Recorder(Stream([b"a", b"b"])), threads=1, max_body_bytes=10)
-    never, taken = asyncio.Event, []
+    answer = Stream([b"a", b"b"])
+    bridge = WsgiInAsgi(Recorder(answer), threads=1, max_body_bytes=10)
 
     async def stuck(message):
         if message.get("body"):
-            await never().wait()
-
-    async def takes(message):
-        taken.append(message.get("body"))
-
-    async def whole():
-        return {"type": "http.request", "body": b"", "more_body": False}
+            await asyncio.Event().wait()
 
     async def play():
         async with asyncio.timeout(20):
-            for _ in range(3):
-                with pytest.raises(ClientStalledError):
-                    await bridge(scope(), whole, stuck)
-            await bridge(scope(), whole, takes)
+            with pytest.raises(BrokenOffError):
+                await bridge(scope(), whole_request(), stuck)
 
     asyncio.run(play())
 
-    assert taken[1:] == [b"a", b"b", b""]
-    assert Stream.closed == 4
+    assert answer.closed == 1
+
+
+def test_whoever_takes_an_answer_slowly_holds_no_thread():
+    answer = Stream([b"a", b"b"])
+    bridge = WsgiInAsgi(Recorder(answer), threads=1, max_body_bytes=10)
+
+    async def play():
+        all_begin, goes_on, slowly, quickly = asyncio.Event(), asyncio.Event(), [], []
+
+        async def takes_slowly(message):
+            if message.get("body"):
+                await goes_on.wait()
+            slowly.append(message.get("body"))
+            if slowly == [None] * 5:
+                all_begin.set()
+
+        async def takes_quickly(message):
+            quickly.append(message.get("body"))
+
+        async with asyncio.timeout(20):
+            readers = [asyncio.create_task(bridge(scope(), whole_request(), takes_slowly)) for _ in range(5)]
+            await all_begin.wait()
+            await bridge(scope(), whole_request(), takes_quickly)
+            goes_on.set()
+            await asyncio.gather(*readers)
+        return slowly, quickly
+
+    slowly, quickly = asyncio.run(play())
+
+    assert quickly[1:] == [b"a", b"b", b""]
+    assert (slowly.count(b"a"), slowly.count(b"b")) == (5, 5)
+    assert answer.closed == 6
+
+
+def test_nothing_more_is_made_for_whoever_has_left():
+    made = []
+
+    class Long(Stream):
+        def __iter__(self):
+            for number in range(1_000):
+                made.append(number)
+                yield b"x"
+
+    bridge = WsgiInAsgi(Recorder(Long()), threads=1, max_body_bytes=10)
+    messages = [{"type": "http.disconnect"}, {"type": "http.request", "body": b"", "more_body": False}]
+
+    async def leaves():
+        return messages.pop() if messages else await asyncio.Event().wait()
+
+    async def takes(message):
+        await asyncio.sleep(0)
+
+    async def play():
+        async with asyncio.timeout(20):
+            await bridge(scope(), leaves, takes)
+
+    asyncio.run(play())
+
+    assert len(made) < 5
 
 
 def test_an_answer_is_closed_when_it_was_sent():

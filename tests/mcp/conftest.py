@@ -32,14 +32,14 @@ class Site:
 
 
 @contextlib.contextmanager
-def running_site(folder, environ=()):
+def running_site(folder, environ=(), *, application="workrail_site.asgi"):
     """The site in a process of its own, with its log in the folder."""
     log = folder / "log"
     port = _free_port()
     whole = {**environ_of_site(), **dict(environ)}
     where = f"--host 127.0.0.1 --port {port} --workers 1"
     # Where rows are proved, it makes the faults that the tests are to find.
-    application = "tests.faulty_site" if "WORKRAIL_SITE_FAULT" in whole else "workrail_site.asgi"
+    application = "tests.faulty_site" if "WORKRAIL_SITE_FAULT" in whole else application
     command = [sys.executable, "-m", "granian", *WEB_FLAGS, *where.split(), f"{application}:application"]
     with log.open("wb") as out:
         process = subprocess.Popen(command, cwd=_ROOT, env=whole, stdout=out, stderr=subprocess.STDOUT)

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.clusters import eventually
 from tests.many_cases import each
 from tests.mcp.conftest import running_site
 from tests.mcp_play import ACCEPT, HANDSHAKE, MODERN
@@ -80,8 +81,9 @@ BEGINNINGS = {
 
 @pytest.fixture(scope="module")
 def hasty_site(django_db_setup, tmp_path_factory):
-    """It waits half a second where it waits half a minute otherwise."""
-    with running_site(tmp_path_factory.mktemp("hasty"), {"GRANIAN_HTTP1_HEADER_READ_TIMEOUT": "500"}) as site:
+    """It waits half a second for a request, and a second for whoever takes an answer, where it waits half a minute otherwise."""
+    environ = {"GRANIAN_HTTP1_HEADER_READ_TIMEOUT": "500"}
+    with running_site(tmp_path_factory.mktemp("hasty"), environ, application="tests.hasty_site") as site:
         yield site
 
 
@@ -105,6 +107,27 @@ def test_whoever_sends_no_whole_request_is_hung_up_on(hasty_site, beginning):
         # It ends: nobody holds a place for ever.
         while line.recv(65536):
             pass
+
+
+def test_whoever_takes_nothing_of_their_answers_is_hung_up_on(hasty_site):
+    plug = Plug(hasty_site.url, "")
+    asked = plug.head("/healthz", verb="GET", Connection=None)
+    with socket.socket() as line:
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        line.connect(plug.where)
+        line.settimeout(0)
+        # Until neither side takes any more, and on until one of them is gone.
+        eventually(lambda: is_hung_up(line, asked * 100), "the connection to end")
+
+
+def is_hung_up(line, asked):
+    try:
+        while True:
+            line.send(asked)
+    except BlockingIOError:
+        return False
+    except ConnectionError:
+        return True
 
 
 def test_connections_that_say_nothing_keep_nobody_out(served, tmp_path):
