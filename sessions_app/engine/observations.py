@@ -1,7 +1,7 @@
 """What an agent sees around it: branch, commit, repository, ticket. Given at the start or later, kept as events."""
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from uuid import UUID
 
 from sessions_app.engine.log import EventDraft, EventKind
@@ -35,25 +35,20 @@ def check_observations(observations: Mapping[ObservationKey, str]) -> None:
             )
 
 
-def may_come_back(*, observations: Mapping[ObservationKey, str], current: Mapping[ObservationKey, str]) -> bool:
-    """Whether a value takes the place of another one: only then may the log have told it before."""
-    return any(current.get(key) and current[key] != value for key, value in observations.items())
-
-
 def observation_drafts(
     *,
     session_id: UUID,
     observations: Mapping[ObservationKey, str],
     current: Mapping[ObservationKey, str],
-    known: Collection[str] = (),
+    next_index: int,
 ) -> list[EventDraft]:
-    """What the agent sees around it now, and did not see before. `known` are the observations that the log holds already:
-    a value that comes back after another one is a further event.
+    """What the agent sees around it now, and did not see before. What takes the place of another value may have been seen before
+    that one: its event is named after its place in the log as well, since to look for earlier ones would be to read the log.
     """
     return [
         EventDraft(
             kind=EventKind.OBSERVATION_RECORDED,
-            dedupe=_observation_name(session_id, key, value, known),
+            dedupe=_observation_name(session_id, key, value) + (f":{next_index}" if current.get(key) else ""),
             data={"key": key.value, "value": value, "confidence": "high"},
         )
         for key, value in observations.items()
@@ -61,8 +56,6 @@ def observation_drafts(
     ]
 
 
-def _observation_name(session_id: UUID, key: ObservationKey, value: str, known: Collection[str]) -> str:
+def _observation_name(session_id: UUID, key: ObservationKey, value: str) -> str:
     digest = hashlib.sha256(value.encode("utf-8")).hexdigest()[:16]
-    name = f"{EventKind.OBSERVATION_RECORDED.value}:{to_text(Prefix.SESSION, session_id)}:{key.value}:{digest}"
-    times = sum(1 for said in known if said == name or said.startswith(f"{name}:"))
-    return f"{name}:{times}" if times else name
+    return f"{EventKind.OBSERVATION_RECORDED.value}:{to_text(Prefix.SESSION, session_id)}:{key.value}:{digest}"

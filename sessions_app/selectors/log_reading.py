@@ -20,7 +20,6 @@ from workflows_app.engine import canonical
 from workflows_app.selectors.asked import asked
 
 _ROWS_AT_ONCE = 200
-_OBSERVATION = EventKind.OBSERVATION_RECORDED.value.encode()
 _TELL_PREFERENCES = (EventKind.SESSION_CREATED.value.encode(), EventKind.PREFERENCES_CHANGED.value.encode())
 
 
@@ -109,13 +108,6 @@ def unpacked(row: StoredPack) -> list[LoggedEvent]:
         LoggedEvent(row=row, index=first + at, body=body, digest=row.digest if at == last else canonical.digest(body))
         for at, body in enumerate(bodies)
     ]
-
-
-@asked
-def known_observations(*, session_id: UUID) -> set[str]:
-    """The observations of the session that its log holds, as they are named there."""
-    marked = (event for event in read_log(session_id=session_id) if _OBSERVATION in event.body)
-    return {str(event.envelope["dedupeKey"]) for event in marked if event.kind == EventKind.OBSERVATION_RECORDED.value}
 
 
 @asked

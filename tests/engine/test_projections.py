@@ -190,7 +190,9 @@ BRANCH = ObservationKey.GIT_BRANCH
 
 def observe(play, value, known):
     current = view_of(play).observed if play.bodies else {}
-    drafts = observation_drafts(session_id=SESSION, observations={BRANCH: value}, current=current, known=known)
+    drafts = observation_drafts(
+        session_id=SESSION, observations={BRANCH: value}, current=current, next_index=len(play.bodies)
+    )
     known.extend(draft.dedupe for draft in drafts)
     play._write(drafts)
     return len(drafts)

@@ -4,6 +4,8 @@ import os
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from sessions_app.engine.runs import ObservationKey
 from sessions_app.engine.submissions import Submission
@@ -135,6 +137,18 @@ def test_a_branch_that_comes_back_is_told_again(desk):
 
     assert [event["data"]["value"] for event in events(value, "observation_recorded")] == ["main", "fix", "main", "fix"]
     assert row(value).git_branch == "fix"
+    assert_healthy(value)
+
+
+def test_what_is_seen_instead_of_something_else_is_recorded_without_reading_the_log(desk):
+    run_cast.published(desk, *plain_steps(2))
+    value = run_cast.start(desk, observations={BRANCH: "main"}).value
+    with CaptureQueriesContext(connection) as asked:
+        observe(desk, value, {BRANCH: "fix"})
+        run_cast.start(desk, session_id=session_id(value), observations={BRANCH: "main"})
+
+    assert [event["data"]["value"] for event in events(value, "observation_recorded")] == ["main", "fix", "main"]
+    assert not [query["sql"] for query in asked if 'FROM "sessions_app_event"' in query["sql"]]
     assert_healthy(value)
 
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 from uuid import UUID
 
 from sessions_app.engine.checkpoints import UNANSWERED, Authority, CheckpointState
-from sessions_app.engine.log import EventKind, NodeKind
+from sessions_app.engine.log import NodeKind
 from sessions_app.engine.reasons import GapSeverity
 from sessions_app.engine.reply_facts import MAX_RECAP_BYTES, Branching, Recap, Sibling
 from sessions_app.engine.runs import Dialect, ObservationKey, OutputChannel, Recorded, RunStatus
@@ -185,10 +185,6 @@ class MemoryStore(Tables):
             observed={key: session.observed[key.value] for key in ObservationKey},
             recorded=self.recorded(session_id, nonce),
         )
-
-    def known_observations(self, *, session_id: UUID) -> set[str]:
-        events = self.sessions[session_id].events
-        return {event.dedupe for event in events if event.kind is EventKind.OBSERVATION_RECORDED}
 
     def is_waiver_told(self, *, session_id: UUID, waived_by: str) -> bool:
         """Nobody writes past the services here."""

@@ -12,7 +12,7 @@ from sessions_app.engine.children import given_to, passed_on, settled_of
 from sessions_app.engine.decisions import Place, PreferenceChange, Start, Suspend, Warned, WarningCode, derive_id
 from sessions_app.engine.drafts import session_draft
 from sessions_app.engine.log import Head
-from sessions_app.engine.observations import check_observations, may_come_back, observation_drafts
+from sessions_app.engine.observations import check_observations, observation_drafts
 from sessions_app.engine.reply_facts import ReplyFacts
 from sessions_app.engine.runs import DRIVES, Dialect, Drive, ObservationKey, Recorded
 from sessions_app.engine.session_tokens import Handle, ParentContext, handle_of
@@ -21,7 +21,6 @@ from sessions_app.engine.steering_refusals import CheckpointBlockingError
 from sessions_app.engine.tables import NewRun
 from sessions_app.engine.tokens import NONCE_BYTES, TokenKind
 from sessions_app.selectors import preferences as preference_selectors
-from sessions_app.selectors.log_reading import known_observations
 from sessions_app.selectors.standings import (
     SessionStanding,
     is_request_known,
@@ -220,13 +219,11 @@ def _opening(
     parent_id = parent.point.standing.session_id if parent else None
     title = beginning.title or beginning.goal[:200] or program.title
     begun = session_draft(session_id=place.session_id, title=title, parent_id=parent_id, baseline=baseline)
-    current = session.observed if session else {}
-    comes_back = may_come_back(observations=beginning.observations, current=current)
     observed = observation_drafts(
         session_id=place.session_id,
         observations=beginning.observations,
-        current=current,
-        known=known_observations(session_id=place.session_id) if comes_back else (),
+        current=session.observed if session else {},
+        next_index=session.head.next_index if session else 0,
     )
     return Opening(
         drafts=(*(() if session else (begun,)), *observed),

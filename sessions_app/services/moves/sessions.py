@@ -10,14 +10,13 @@ from sessions_app.engine import outputs, tokens
 from sessions_app.engine.decisions import derive_id
 from sessions_app.engine.drafts import session_draft, session_output_draft
 from sessions_app.engine.log import EventDraft, Head
-from sessions_app.engine.observations import check_observations, may_come_back, observation_drafts
+from sessions_app.engine.observations import check_observations, observation_drafts
 from sessions_app.engine.reply_facts import NotedFacts
 from sessions_app.engine.runs import AttemptKind, ObservationKey, OutputChannel
 from sessions_app.engine.submissions import MAX_ARTIFACTS, Submission
 from sessions_app.engine.tables import KIND_CHARACTERS, OutputRow
 from sessions_app.engine.tokens import NONCE_BYTES, TokenKind
 from sessions_app.selectors import preferences as preference_selectors
-from sessions_app.selectors.log_reading import known_observations
 from sessions_app.selectors.standings import SessionStanding, read_session
 from sessions_app.services.moves.beginning import check_title
 from sessions_app.services.moves.moving import Entropy, Mover, Tries, Use, done_once, mover_of, retired_token
@@ -49,7 +48,7 @@ def start_session(
     baseline = preference_selectors.baseline_of(actor=actor)
     drafts = [
         session_draft(session_id=session_id, title=title, parent_id=parent_id, baseline=baseline),
-        *observation_drafts(session_id=session_id, observations=observations, current={}),
+        *observation_drafts(session_id=session_id, observations=observations, current={}, next_index=0),
     ]
     note = mover.note(session_id=session_id, head=Head(), drafts=drafts)
     begun = NewSession(title=title, baseline=baseline, parent_id=parent_id)
@@ -114,9 +113,7 @@ def observe(
             session_id=session_id,
             observations=observations,
             current=standing.observed,
-            known=known_observations(session_id=session_id)
-            if may_come_back(observations=observations, current=standing.observed)
-            else (),
+            next_index=standing.head.next_index,
         )
         if not drafts:
             return
