@@ -23,8 +23,6 @@ from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import NotFoundError
 
 MAX_SHOWN = 50
-# No transition writes more events than this; by it the events of an attempt are found from the index of its first.
-MAX_EVENTS_OF_ATTEMPT = 127
 
 Row = TypeVar("Row", bound=Model)
 

@@ -1,5 +1,6 @@
 """What a run has left behind, in pages: nodes, outputs, gaps and events, each in the order of the log."""
 
+from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 from uuid import UUID
@@ -9,13 +10,17 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from sessions_app.engine.values import EventValue, GapValue, NodeValue, OutputValue
 from sessions_app.models import Gap, Node, Output
 from sessions_app.selectors.gaps import gaps_of
-from sessions_app.selectors.log_reading import read_log
+from sessions_app.selectors.log_reading import LoggedEvent, read_log
 from sessions_app.selectors.rows import event_value, gap_value, node_value, output_value
 from sessions_app.selectors.runs import find_run
 from sessions_app.selectors.sessions import no_session, team_sessions
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import NotFoundError
 from teams_app.engine.pages import Page, PageRequest, cut_page
+
+# No transition writes more events than this; by it the events of an attempt are found from the index of its first.
+MAX_EVENTS_OF_ATTEMPT = 127
+_MOST_LOOKED_AT = 5_000
 
 
 def list_nodes(*, actor: Actor, run_id: UUID, page: PageRequest) -> Page[NodeValue]:
@@ -56,15 +61,13 @@ def list_gaps(*, actor: Actor, run_id: UUID, page: PageRequest) -> Page[GapValue
     )
 
 
-def list_events(*, actor: Actor, session_id: UUID, page: PageRequest, run_id: UUID | None = None) -> Page[EventValue]:
-    """The session's log, or what of it speaks of one run."""
+def list_events(*, actor: Actor, session_id: UUID, page: PageRequest) -> Page[EventValue]:
+    """The session's log."""
     actor.require(Permission.READ_RUNS)
     _require_session(actor, session_id)
     after = -1 if page.after is None else int(page.after)
-    events = read_log(session_id=session_id, after=after, rows_at_once=page.limit + 1)
-    wanted = events if run_id is None else (event for event in events if event.run_id == run_id)
     return cut_page(
-        rows=islice(wanted, page.limit + 1),
+        rows=islice(read_log(session_id=session_id, after=after, rows_at_once=page.limit + 1), page.limit + 1),
         limit=page.limit,
         value_of=event_value,
         position_of=lambda event: str(event.index),
@@ -72,9 +75,31 @@ def list_events(*, actor: Actor, session_id: UUID, page: PageRequest, run_id: UU
 
 
 def list_run_events(*, actor: Actor, run_id: UUID, page: PageRequest) -> Page[EventValue]:
+    """What the log of its session says of the run. For one page so much of the log is looked at and no more, so that a page may hold
+    less than was asked for, or nothing, and be followed by another.
+    """
     actor.require(Permission.READ_RUNS)
     run = find_run(actor, run_id)
-    return list_events(actor=actor, session_id=run.session_id, page=page, run_id=run.id)
+    after = _before_first_of(run_id) if page.after is None else int(page.after)
+    found: list[LoggedEvent] = []
+    looked_at, last = 0, after
+    for event in islice(read_log(session_id=run.session_id, after=after), _MOST_LOOKED_AT):
+        if event.run_id == run_id and len(found) == page.limit:
+            return _told(found, last=found[-1].index)
+        if event.run_id == run_id:
+            found.append(event)
+        looked_at, last = looked_at + 1, event.index
+    return _told(found, last=last if looked_at == _MOST_LOOKED_AT else None)
+
+
+def _told(events: Sequence[LoggedEvent], *, last: int | None) -> Page[EventValue]:
+    return Page(items=tuple(map(event_value, events)), next_position=None if last is None else str(last))
+
+
+def _before_first_of(run_id: UUID) -> int:
+    """What begins a run is written with its first node."""
+    first = Node.objects.filter(run_id=run_id).order_by("event_index", "id").values_list("event_index", flat=True)[:1]
+    return max(-1, next(iter(first), 0) - MAX_EVENTS_OF_ATTEMPT)
 
 
 def read_event(*, actor: Actor, session_id: UUID, index: int) -> EventValue:

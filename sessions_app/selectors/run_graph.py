@@ -35,8 +35,7 @@ from sessions_app.selectors.checkpoints import CheckpointValue, checkpoint_value
 from sessions_app.selectors.evidence import ChildRun
 from sessions_app.selectors.gaps import gaps_of
 from sessions_app.selectors.log_reading import read_log
-from sessions_app.selectors.nodes import MAX_EVENTS_OF_ATTEMPT
-from sessions_app.selectors.records import outputs_of
+from sessions_app.selectors.records import MAX_EVENTS_OF_ATTEMPT, outputs_of
 from sessions_app.selectors.rows import event_value, gap_value, output_value, run_value
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import NotFoundError

@@ -1,8 +1,11 @@
 """The log is read event by event, however many of them a row holds."""
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from sessions_app.engine.tokens import SessionNotHealthyError
+from sessions_app.selectors import records
 from sessions_app.selectors.records import list_events, list_run_events, read_event
 from teams_app.engine.errors import NotFoundError
 from teams_app.engine.ids import Prefix, to_text
@@ -55,6 +58,38 @@ def test_of_two_runs_in_one_session_each_has_its_own_events(desk, value):
         told = [event for event in events(value) if event.get("scope", {}).get("runId") == of["session"]["runId"]]
         assert [event.index for event in found] == [event["eventIndex"] for event in told]
         assert {event.run_id for event in found} == {run_id(of)}
+
+
+def test_a_page_of_a_run_looks_at_so_much_of_a_long_log_and_says_where_to_go_on(desk, value, monkeypatch):
+    other = run_cast.start(desk, session_id=session_id(value)).value
+    advanced(desk.agent, other)
+    monkeypatch.setattr(records, "_MOST_LOOKED_AT", 3)
+
+    pages = []
+    for of in (value, other):
+
+        def ask(page, of=of):
+            with CaptureQueriesContext(connection) as queries:
+                pages.append((list_run_events(actor=desk.viewer, run_id=run_id(of), page=page), len(queries)))
+            return pages[-1][0]
+
+        found = paged(ask, 2)
+        told = [event for event in events(value) if event.get("scope", {}).get("runId") == of["session"]["runId"]]
+        assert [event.index for event in found] == [event["eventIndex"] for event in told]
+    assert max(queries for _page, queries in pages) <= 3
+    assert any(len(page.items) < 2 and page.next_position is not None for page, _queries in pages)
+
+
+def test_a_short_page_of_a_run_asks_no_more_of_a_long_log_than_a_long_one(desk, value):
+    for _ in range(30):
+        run_cast.start(desk, session_id=session_id(value))
+    with CaptureQueriesContext(connection) as queries:
+        list_run_events(actor=desk.viewer, run_id=run_id(value), page=PageRequest(limit=200))
+    usual = len(queries)
+    with CaptureQueriesContext(connection) as queries:
+        list_run_events(actor=desk.viewer, run_id=run_id(value), page=PageRequest(limit=1))
+
+    assert len(queries) <= usual
 
 
 def test_each_event_is_found_by_its_index_and_no_other(desk, value):
