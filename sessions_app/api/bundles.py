@@ -13,7 +13,7 @@ from sessions_app.engine.bundle_values import BundleJobValue
 from sessions_app.engine.bundles import MEDIA_TYPE, BundleJobKind, BundleJobState
 from sessions_app.selectors import bundle_jobs as jobs_read
 from sessions_app.services.bundles import bundle_jobs
-from sessions_app.services.bundles.session_reports import ReportForm, render_session
+from sessions_app.services.bundles.session_reports import MOST_BYTES_AT_ONCE, ReportForm, render_session
 from teams_app.api.endpoints import Call, Download, Shape, operation, read_id
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.pages import Page
@@ -85,7 +85,7 @@ class SessionReportView(APIView):
     @operation(summary="The session as a document for people", files=("text/markdown", "text/html"))
     def get(self, *, call: Call, session: str, query: ReportQuery) -> Download:
         session_id = read_id(prefix=Prefix.SESSION, text=session)
-        data = render_session(actor=call.actor, session_id=session_id, form=query.form)
+        data = render_session(actor=call.actor, session_id=session_id, form=query.form, most_bytes=MOST_BYTES_AT_ONCE)
         ending = "md" if query.form is ReportForm.MARKDOWN else "html"
         return Download(data=data, media_type=f"text/{query.form.value}", filename=f"{session}.{ending}")
 

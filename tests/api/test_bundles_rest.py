@@ -99,3 +99,16 @@ def test_a_report_is_for_people(rest):
     page = api.get(f"/api/v1/sessions/{session}/report?form=html")
     assert page["Content-Type"] == "text/html"
     assert "attachment" in page["Content-Disposition"]
+
+
+@pytest.mark.parametrize("form", ["markdown", "html"])
+def test_of_a_long_log_no_document_is_made_in_a_request(rest, monkeypatch, form):
+    from sessions_app.api import bundles
+
+    api, session, _ = rest
+    monkeypatch.setattr(bundles, "MOST_BYTES_AT_ONCE", 2_000)
+
+    refused = api.get(f"/api/v1/sessions/{session}/report?form={form}")
+
+    assert (refused.status_code, refused.json()["code"]) == (409, "PRECONDITION_FAILED")
+    assert f"./workrail export {session}" in refused.content.decode()
