@@ -27,14 +27,13 @@ from teams_app.services.audit import record_audit
 from teams_app.services.ids import new_id
 from teams_app.services.mails import queue_mails
 from teams_app.services.outgoing import NotDeliveredError, post_json
+from teams_app.services.timely import TeamTurns
 
 KEPT = timedelta(days=30)
 # Longer than a call may take.
 _TAKEN_FOR = timedelta(minutes=2)
 _FAILURE_CHARACTERS = 512
 _MOST_AT_A_TIME = 100
-# What is left then is for the next worker: slow addresses of one team keep none of them from all other work.
-BUSY_FOR = timedelta(minutes=1)
 
 Clock = Callable[[], datetime]
 
@@ -75,14 +74,15 @@ def queue_notice(
 def deliver_due(*, actor: Actor, clock: Clock, fail: FailPoint = go_on) -> int:
     """Send what is due; returns how much was taken by the other side. Others may be slow, so each is taken at its own time."""
     _require_system(actor)
-    delivered, until = 0, clock() + BUSY_FOR
+    delivered, turns = 0, TeamTurns(begun_at=clock())
     for _ in range(_MOST_AT_A_TIME):
         now = clock()
-        row = _take(now) if now < until else None
-        if row is None:
+        taken = None if turns.are_over(now=now) else _take(now, turns)
+        if taken is None:
             break
         fail("taken")
-        delivered += _send(row, now, clock, fail)
+        delivered += _send(taken, now, clock, fail)
+        turns.count(team_id=taken.row.team_id, took=clock() - now)
         fail("recorded")
     return delivered
 
@@ -128,11 +128,11 @@ class _Taken:
     tries: int
 
 
-def _take(now: datetime) -> _Taken | None:
+def _take(now: datetime, turns: TeamTurns) -> _Taken | None:
     with transaction.atomic(durable=True):
         due = NoticeDelivery.objects.filter(next_try_at__lte=now, endpoint__switched_off_at__isnull=True)
         locked = due.select_for_update(of=("self",), skip_locked=True).select_related("endpoint")
-        row = locked.order_by("next_try_at", "id").first()
+        row = turns.first_of(locked.order_by("next_try_at", "id"))
         if row is None:
             return None
         row.tries, row.next_try_at = row.tries + 1, now + _TAKEN_FOR

@@ -29,13 +29,12 @@ from teams_app.engine.webhooks import WAITS, DeliveryState, NoticeKind
 from teams_app.models import MailWish, Membership, NoticeMail, Person
 from teams_app.services.audit import record_audit
 from teams_app.services.ids import new_id
+from teams_app.services.timely import TeamTurns
 
 KEPT = timedelta(days=30)
 # Longer than a mail server may take; see EMAIL_TIMEOUT.
 _TAKEN_FOR = timedelta(minutes=2)
 _MOST_AT_A_TIME = 100
-# What is left then is for the next worker.
-BUSY_FOR = timedelta(minutes=1)
 _SUBJECT_CHARACTERS = 200
 _FAILURE_CHARACTERS = 512
 # What a server says of one mail. Whatever else fails is the server, or the way there.
@@ -102,14 +101,15 @@ def queue_mails(*, team_id: UUID, notice_id: UUID, kind: NoticeKind, body: Mappi
 def send_due(*, actor: Actor, clock: Clock, fail: FailPoint = go_on) -> int:
     """Send what is due; returns how much the mail server took. It may be slow, so each mail is taken at its own time."""
     _require_system(actor)
-    sent, until = 0, clock() + BUSY_FOR
+    sent, turns = 0, TeamTurns(begun_at=clock())
     for _ in range(_MOST_AT_A_TIME):
         now = clock()
-        taken = _take(now) if now < until else None
+        taken = None if turns.are_over(now=now) else _take(now, turns)
         if taken is None:
             break
         fail("taken")
         came = _send(taken, clock, fail)
+        turns.count(team_id=taken.row.team_id, took=clock() - now)
         if came is _Came.SERVER_AWAY:
             break
         sent += came is _Came.TAKEN
@@ -139,10 +139,10 @@ class _TakenMail:
     tries: int
 
 
-def _take(now: datetime) -> _TakenMail | None:
+def _take(now: datetime, turns: TeamTurns) -> _TakenMail | None:
     with transaction.atomic(durable=True):
         due = NoticeMail.objects.filter(next_try_at__lte=now).select_for_update(of=("self",), skip_locked=True)
-        row = due.order_by("next_try_at", "id").first()
+        row = turns.first_of(due.order_by("next_try_at", "id"))
         if row is None:
             return None
         row.tries, row.next_try_at = row.tries + 1, now + _TAKEN_FOR

@@ -1,6 +1,7 @@
 """Notices by e-mail: to those who chose them and nobody else, with a link and nothing that acts, none lost and none doubled."""
 
 import contextlib
+from dataclasses import replace
 from datetime import timedelta
 from smtplib import SMTPRecipientsRefused
 from uuid import uuid4
@@ -203,6 +204,24 @@ def test_a_mail_server_that_is_away_is_asked_once_in_a_round_and_one_that_refuse
     failure = SMTPRecipientsRefused({"bob@example.com": (550, b"no such box")})
     send(SOON)
     assert len(tried) == 4
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_a_team_with_many_mails_keeps_no_other_waiting(desk):
+    """Each mail takes five seconds, so that a round has time for twelve."""
+    other = replace(desk.person, team_id=desk.stranger.team_id)
+    run_doors.enrol(other)
+    queued(desk, 20)
+    queued(replace(desk, agent=desk.stranger, person=other), 2)
+    now = SOON
+
+    def slowly(place):
+        nonlocal now
+        now += timedelta(seconds=5) if place == "taken" else timedelta()
+
+    assert mails.send_due(actor=SYSTEM, clock=lambda: now, fail=slowly) == 12
+    sent = NoticeMail.objects.filter(state="delivered").order_by("sent_at").values_list("team_id", flat=True)
+    assert list(sent[:4]).count(other.team_id) == 2
 
 
 @pytest.mark.usefixtures("_no_worker")

@@ -6,6 +6,7 @@ import hmac
 import json
 import os
 import random
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from uuid import uuid4
@@ -21,7 +22,7 @@ from teams_app.engine.errors import ForbiddenError
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.webhooks import WAITS, NoticeKind
 from teams_app.models import AuditEntry, Endpoint, NoticeDelivery
-from teams_app.services import deliveries, outgoing, webhooks
+from teams_app.services import deliveries, outgoing, timely, webhooks
 from tests import run_cast
 from tests.checkpoint_cast import SOON, answer, at_question, only_row, rows
 from tests.handover_cast import entered, handed, question, two_activities
@@ -223,7 +224,25 @@ def test_a_round_ends_in_a_minute_however_slow_the_others_are(desk, board, secre
     slow = SlowRound(timedelta(seconds=25), lambda _now: None)
 
     assert deliveries.deliver_due(actor=SYSTEM, clock=slow.clock, fail=slow.fail) < 6
-    assert slow.now - SOON <= deliveries.BUSY_FOR + slow.step
+    assert slow.now - SOON <= timely.BUSY_FOR + slow.step
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_a_team_whose_address_takes_its_time_keeps_no_other_waiting(desk, board, secret):
+    """Each call takes five seconds, so that a round has time for twelve."""
+    other = replace(desk.owner, team_id=desk.stranger.team_id)
+    seated(other)
+    webhooks.set_webhook(actor=other, url=board.url, now=NOW)
+    queued(desk, 20)
+    queued(replace(desk, agent=desk.stranger), 3)
+    slow = SlowRound(timedelta(seconds=5), lambda _now: None)
+
+    deliveries.deliver_due(actor=SYSTEM, clock=slow.clock, fail=slow.fail)
+
+    sent = NoticeDelivery.objects.filter(state="delivered").order_by("delivered_at")
+    assert [row.team_id for row in sent[:6]].count(other.team_id) == 3
+    # While nobody else waits it is their turn all the time.
+    assert sent.count() == 12
 
 
 @pytest.mark.usefixtures("_no_worker")
