@@ -2,11 +2,14 @@
 
 import html
 import re
+import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from operator import itemgetter
 
-from teams_app.engine.normal_forms import UNSEEN, normalised
+from teams_app.engine.normal_forms import UNSEEN
 
 _WIDE = "\uff0d-\uff19\uff21-\uff3a\uff3f\uff41-\uff5a\U0001d400-\U0001d7ff"
 # `%5F`, `%255F`, `\u005f`, `\\u{5f}`, `\x5f`, `&#95;`, and what is not seen in the same ways. As `re2` reads it too.
@@ -21,40 +24,49 @@ _IN_ASCII = rf"(?<=%){_PERCENT[1:]}|(?<=\\)(?<!\\\\){_ESCAPE[2:]}|(?<=&){_ENTITY
 _OTHERWISE_IN_ASCII = re.compile(rf"[%\\&](?:{_IN_ASCII})")
 # What is not seen is one piece, however much of it stands together.
 _OTHERWISE = re.compile(rf"[%\\&{UNSEEN}{_WIDE}](?:(?<=[{UNSEEN}])[{UNSEEN}]*|{_IN_ASCII}|(?<![%\\&]))")
+_SHORT_CHARACTERS = 12
 _IN_HEX = re.compile(r"\\+(?:u|x)\{?([0-9A-Fa-f]+)")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Respelt:
-    """What stands at `at` in the plain text with so many letters, and from `begin` to `end` in the text as it is."""
-
-    at: int
-    letters: int
-    begin: int
-    end: int
+# Where it stands in the plain text, with how many letters, and from where to where it stands in the text as it is.
+_Respelt = tuple[int, int, int, int]
+_NOTHING: _Respelt = (0, 0, 0, 0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Plain:
-    """`pieces` are the places that read otherwise than they are written."""
+    """`text` reads as what is `written`. What stands where is asked only where something was found, and takes longer than all else."""
 
     text: str
-    pieces: tuple[Respelt, ...] = ()
+    written: str
 
     def begin_of(self, place: int) -> int:
         """Where in the text as it is the letter at this place begins."""
-        piece = self._before(place)
-        past = place - piece.at - piece.letters
-        return piece.begin if past < 0 else piece.end + past
+        at, letters, begin, end = self._before(place)
+        past = place - at - letters
+        return begin if past < 0 else end + past
 
     def end_of(self, place: int) -> int:
         """Where in the text as it is the letter before this place ends."""
-        piece = self._before(place - 1)
-        return piece.end + max(0, place - piece.at - piece.letters)
+        at, letters, _begin, end = self._before(place - 1)
+        return end + max(0, place - at - letters)
 
-    def _before(self, place: int) -> Respelt:
-        found = bisect_right(self.pieces, place, key=lambda piece: piece.at)
-        return self.pieces[found - 1] if found else Respelt(at=0, letters=0, begin=0, end=0)
+    def _before(self, place: int) -> _Respelt:
+        found = bisect_right(self.pieces, place, key=itemgetter(0))
+        return self.pieces[found - 1] if found else _NOTHING
+
+    @cached_property
+    def pieces(self) -> Sequence[_Respelt]:
+        """The places that read otherwise than they are written."""
+        pieces: list[_Respelt] = []
+        at = last = 0
+        for found in _pattern_for(self.written).finditer(self.written):
+            begin, end = found.span()
+            letters = len(_letters_in(found))
+            at += begin - last
+            pieces.append((at, letters, begin, end))
+            at, last = at + letters, end
+        return pieces
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,16 +132,17 @@ class EditedText:
 
 
 def read_plainly(text: str) -> Plain:
-    said: list[str] = []
-    pieces: list[Respelt] = []
-    at = end = 0
-    for found in (_OTHERWISE_IN_ASCII if text.isascii() else _OTHERWISE).finditer(text):
-        letters = _letters_of(found[0])
-        at += found.start() - end
-        pieces.append(Respelt(at=at, letters=len(letters), begin=found.start(), end=found.end()))
-        said += [text[end : found.start()], letters]
-        at, end = at + len(letters), found.end()
-    return Plain(text="".join([*said, text[end:]]), pieces=tuple(pieces)) if pieces else Plain(text=text)
+    return Plain(text=_pattern_for(text).sub(_letters_in, text), written=text)
+
+
+def _pattern_for(text: str) -> re.Pattern[str]:
+    return _OTHERWISE_IN_ASCII if text.isascii() else _OTHERWISE
+
+
+def _letters_in(found: re.Match[str]) -> str:
+    """The same few come again and again; long ones are not remembered."""
+    written = found[0]
+    return _known_letters(written) if len(written) <= _SHORT_CHARACTERS else _letters_of(written)
 
 
 def _letters_of(written: str) -> str:
@@ -143,5 +156,9 @@ def _letters_of(written: str) -> str:
         case "&":
             read = html.unescape(written)
         case _:
-            read = normalised("NFKC", written)
+            # Of what is not seen nothing is ASCII, however much of it stands together.
+            read = unicodedata.normalize("NFKC", written) if len(written) == 1 else ""
     return read if read.isascii() else ""
+
+
+_known_letters = lru_cache(maxsize=4096)(_letters_of)
