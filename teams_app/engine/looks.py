@@ -287,7 +287,8 @@ _MADE_VALUES = (
     _after(first=rf"{_IS}[a-z0-9+/_-]{{20}}", pattern=rf"({_IS}){_VALUE}(?![a-z0-9.])"),
     _after(first=rf"{_LETS_IN}[a-z0-9+/_-]{{20}}", pattern=rf"({_LETS_IN}){_VALUE}(?![a-z0-9.])"),
     _after(
-        first=r"://[^\s/:@]*:[^\s/]{10,}@", pattern=rf"(://[^\s/:@]{{0,200}}:)(?:{_VALUE}|{_MADE}[^\s/]{{10,200}})(?=@)"
+        first=r"://[^\s/:@]*:(?:[^\s/]{10,}|[a-z0-9+/_-]{20,}={0,2})@",
+        pattern=rf"(://[^\s/:@]{{0,200}}:)(?:{_VALUE}|{_MADE}[^\s/]{{10,200}})(?=@)",
     ),
     _after(first=r"://[a-z0-9+/_-]{20,}(?::[a-z-]*)?@", pattern=rf"(://){_VALUE}(?=(?::[a-z-]{{0,40}})?@)"),
     _after(first=r"\blogin\s+[^\s]+\s+password\s+[^\s]", pattern=r"(\blogin\s+[^\s]{1,100}\s+password\s+)[^\s]+"),

@@ -87,6 +87,8 @@ class _Looks:
         return [self._looks[place] for place in sorted(places)]
 
 
+# No key that may stand anywhere is longer but for its end, and no look sees farther.
+_NEAR_CHARACTERS = 512
 _KEYS, _WORDS = _Looks(KEYS), _Looks(WORDS)
 
 
@@ -120,11 +122,15 @@ def _is_own_key_in(text: str, plain: Plain) -> bool:
 
 
 def _is_found(pattern: str, text: str) -> bool:
-    """Half a character is none of a beginning, and no UTF-8, which the pattern reads."""
     try:
         return _quick(pattern).search(text) is not None
     except UnicodeEncodeError:
-        return _quick(pattern).search(text.encode("utf-8", "replace").decode()) is not None
+        return _quick(pattern).search(_of_whole_characters(text)) is not None
+
+
+def _of_whole_characters(text: str) -> str:
+    """Half a character is none of a beginning, and no UTF-8, which quick patterns read."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _hidden(text: str, table: _Looks) -> str:
@@ -146,6 +152,9 @@ def _found(look: Look, text: str) -> Iterator[re.Match[str]]:
     """As `finditer` of the pattern, which tries each of a hundred beginnings at each letter. Of a long run of base64, as of a
     picture, no part is a key, whatever it looks like: of each megabyte one does.
     """
+    if look.first and not look.begins:
+        yield from _found_near(look, text)
+        return
     if not look.is_begun:
         yield from look.pattern.finditer(text)
         return
@@ -163,6 +172,36 @@ def _found(look: Look, text: str) -> Iterator[re.Match[str]]:
 
 def _is_amid_base64(text: str, place: int) -> bool:
     return _LONG_BASE64.fullmatch(text, max(0, place - _LONG_CHARACTERS), place) is not None
+
+
+def _found_near(look: Look, text: str) -> Iterator[re.Match[str]]:
+    """As `finditer` of the pattern, which goes past the rest of the text in no time: near what is found there may be one."""
+    at = 0
+    for begin, last in _stretches(look.first, text):
+        at, until = max(begin - _NEAR_CHARACTERS, at), last + _NEAR_CHARACTERS
+        while (found := look.pattern.search(text, at, until)) is not None:
+            # Of one that ends there the rest was out of sight.
+            is_cut = found.end() + _NEAR_CHARACTERS // 2 > until
+            whole = look.pattern.match(text, found.start()) if is_cut else found
+            if whole is not None:
+                yield whole
+            at = found.start() + 1 if whole is None else whole.end()
+
+
+def _stretches(first: str, text: str) -> Iterator[tuple[int, int]]:
+    """From where to where the pattern finds something; what is near to the one before belongs to it."""
+    try:
+        spans = [found.span() for found in _quick(first).finditer(text)]
+    except UnicodeEncodeError:
+        spans = [found.span() for found in _quick(first).finditer(_of_whole_characters(text))]
+    begin, last = spans[0] if spans else (0, 0)
+    for another, end in spans[1:]:
+        if another > last + 2 * _NEAR_CHARACTERS:
+            yield begin, last
+            begin = another
+        last = end
+    if spans:
+        yield begin, last
 
 
 def _places(part: str, text: str) -> Iterator[int]:

@@ -12,7 +12,14 @@ import pytest
 
 from teams_app.engine.looks import HIDDEN, KEYS
 from teams_app.engine.plain_reading import read_plainly
-from teams_app.engine.redaction import hide_keys, hide_secrets, holds_own_key, is_secret_name, may_hold_keys
+from teams_app.engine.redaction import (
+    _found,
+    hide_keys,
+    hide_secrets,
+    holds_own_key,
+    is_secret_name,
+    may_hold_keys,
+)
 from tests.flood_play import Work
 from traces_app.engine.redaction import redact_arguments, redact_text
 from workrail_site.redaction import Redactor
@@ -591,6 +598,33 @@ def test_what_look_after_look_finds_is_what_all_find_of_one_reading(seed):
             text = "".join(f"%{ord(each):02x}" if random.random() < 0.1 and each.isascii() else each for each in text)
 
         assert hide_keys(text) == by_look(text)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_look_that_goes_past_the_rest_of_a_text_finds_what_its_pattern_finds(seed):
+    random = Random(seed)
+    parts = [*ALL_KEYS, *LOOKS, HIDDEN, " ", '"', "://u:", "@", "\n", "/", "a" * 600, "A1b" * 400, "a_" * 300, "\ud800"]
+    for _ in range(20):
+        text = "".join(random.choice(parts)[: random.choice([3, 20, 2000])] for _ in range(random.randint(1, 30)))
+        for look in KEYS:
+            found = [match.span() for match in _found(look, text)]
+            assert found == [match.span() for match in look.pattern.finditer(text)], look.pattern.pattern
+
+
+@pytest.mark.parametrize("fill", ["a b c d ", "a_A1b", "0123456789abcdef", "%41", "\u200b", "\uff21"])
+def test_keys_are_found_for_little_more_than_going_through_the_text(fill):
+    text = f"{' '.join(ALL_KEYS)} {fill * (300_000 // len(fill.encode()))}"
+    hide_keys(text)
+    once, looked = [], []
+    for _ in range(3):
+        with Work() as work:
+            sum(1 for _ in range(300_000))
+        once.append(work.seconds)
+        with Work() as work:
+            hide_keys(text)
+        looked.append(work.seconds)
+
+    assert min(looked) <= 30 * min(once)
 
 
 @pytest.mark.parametrize("around", ["\ud800{}\udfff", "{}\u0000", "\u00df\u0130 {} \ufb06", "a" * 5_000 + " {}"])

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.flood_play import LEAN, Work
 from tests.mcp_play import HANDSHAKE, MODERN
 
 PARSE, REQUEST, PARAMS = -32700, -32600, -32602
@@ -252,3 +253,15 @@ def asked(wire, method, params, version):
         whole["params"]["_meta"] = {**whole["params"].get("_meta", {}), **params["_meta"]}
     named = {"Mcp-Method": method[:200], "Mcp-Name": str(params.get("name", params.get("uri", "")))[:200]}
     return wire.post(json.dumps(whole).encode(), **{"MCP-Protocol-Version": version, **named})
+
+
+def test_a_long_id_is_judged_without_going_through_its_letters():
+    from workrail_site.mcp.messages import is_id
+
+    with Work() as once:
+        sum(1 for _ in range(LEAN * 5))
+    with Work() as work:
+        assert is_id("\u00fc" * LEAN * 5)
+        assert not is_id("\u00fc" * LEAN * 5 + "\ud800")
+
+    assert work.seconds < once.seconds

@@ -61,6 +61,33 @@ def test_a_flood_of_arguments_as_large_as_a_body_may_be_is_answered_in_proportio
     check(tools()[name], FULL)
 
 
+# Each reads otherwise than it is written, or as nothing.
+ODD = ["a\u200b", "\u200d\u202e", "\uff41\uff53", "%41%2d", "\\u0041", "&#65;", "e\u0301", "\U0001d400"]
+
+
+@pytest.mark.parametrize("name", sorted(tools()))
+def test_letters_that_read_otherwise_cost_little_more_than_others(caller, name):
+    tool = tools()[name]
+    each = LEAN * 5 // max(1, len(tool.schema["properties"]))
+    plain = dict.fromkeys(tool.schema["properties"], "a b " * (each // 4))
+    once = least(lambda: sum(1 for _ in range(LEAN * 5)))
+    usual = least(lambda: answered(tool, plain))
+    for unit in ODD:
+        said = dict.fromkeys(tool.schema["properties"], unit * (each // len(unit.encode())))
+
+        assert least(lambda said=said: answered(tool, said)) <= 0.01 + usual + 10 * once, unit
+
+
+def least(work):
+    """What is slow is slow each time."""
+    times = []
+    for _ in range(3):
+        with Work() as measured:
+            work()
+        times.append(measured.seconds)
+    return min(times)
+
+
 def names_told_again(name):
     """Whatever tells somebody that there is nothing of the name that they sent."""
     from teams_app.engine.errors import NotFoundError

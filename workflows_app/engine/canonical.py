@@ -175,8 +175,10 @@ def _refuse_constant(name: str) -> NoReturn:
 def _check_text(text: str) -> None:
     if "\x00" in text:
         raise UnreadableJsonError("nul_character", "The character U+0000 cannot be stored.")
-    if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
-        raise UnreadableJsonError("lone_surrogate", "A lone surrogate is not a character.")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise UnreadableJsonError("lone_surrogate", "A lone surrogate is not a character.") from None
 
 
 def _refuse_deep(raw: bytes, max_depth: int) -> None:

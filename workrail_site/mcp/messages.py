@@ -69,9 +69,13 @@ def is_whole(data: bytes) -> bool:
 
 
 def is_id(value: object) -> bool:
-    """An id that is answered as it came."""
+    """An id that is answered as it came: with half a character in it that cannot be."""
     if isinstance(value, str):
-        return not any("\ud800" <= character <= "\udfff" for character in value)
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return False
+        return True
     return isinstance(value, int) and not isinstance(value, bool)
 
 
