@@ -61,6 +61,16 @@ async def read_body(
     return b"".join(parts)
 
 
+def replaying(body: bytes, receive: Receive) -> Receive:
+    """The body once more, and then whatever the client does next."""
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replay() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return replay
+
+
 class HeardOut:
     """`receive` and `send` of one request that has a body.
 

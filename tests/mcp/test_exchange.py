@@ -6,9 +6,11 @@ import json
 import pytest
 
 from teams_app.engine.errors import WorkrailError
+from tests.flood_play import Work
 from tests.mcp_play import HANDSHAKE, MODERN
 from workrail_site.errors import ERRORS
 from workrail_site.json_rpc import RpcCode
+from workrail_site.mcp.calling import acting
 
 CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "echo", "arguments": {"text": "x"}}}
 HEADERS = {
@@ -83,6 +85,7 @@ async def sent_by(serve, body, headers):
         "query_string": b"",
         "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
         "workrail.body": data,
+        "workrail.actor": acting(),
     }
     sent = []
 
@@ -100,6 +103,81 @@ async def sent_by(serve, body, headers):
     kind = dict(sent[0]["headers"]).get(b"content-type")
     body = b"".join(message.get("body", b"") for message in sent[1:])
     return sent[0]["status"], kind, json.loads(body) if body.startswith(b"{") else body
+
+
+def in_revision(version, message):
+    """The message as a client of that revision sends it, with the headers."""
+    if version != MODERN:
+        return message, {**HEADERS, "mcp-protocol-version": version}
+    own = "io.modelcontextprotocol/"
+    client = {f"{own}clientInfo": {"name": "test", "version": "1"}, f"{own}clientCapabilities": {}}
+    params = message["params"]
+    meta = {f"{own}protocolVersion": MODERN, **client, **params.get("_meta", {})}
+    routing = {"mcp-method": message["method"], **({"mcp-name": params["name"]} if "name" in params else {})}
+    return {**message, "params": {**params, "_meta": meta}}, {**HEADERS, "mcp-protocol-version": version, **routing}
+
+
+@pytest.mark.parametrize("version", ["2025-03-26", HANDSHAKE, MODERN])
+@pytest.mark.parametrize("text", ["x" * 80_000, "\u200d" * 15_000, '"\\' * 20_000], ids=["plain", "unseen", "escaped"])
+def test_a_long_call_is_answered_as_the_sdk_does(sdk_server, version, text):
+    ours, theirs = both_answers(sdk_server, *in_revision(version, called(arguments={"text": text})))
+
+    assert ours == theirs
+    assert ours[2]["result"]["content"][0]["text"] == text
+
+
+def test_the_arguments_of_one_message_are_no_others(sdk_server):
+    long, none = called(arguments={"text": "x" * 80_000}), called()
+    _status, _kind, told = both_answers(
+        sdk_server, [long, none, long], {**HEADERS, "mcp-protocol-version": "2025-03-26"}
+    )[0]
+
+    said = [each["result"]["content"][0]["text"] for each in json.loads(told)]
+    assert (said[0], said[2]) == ("x" * 80_000,) * 2
+    assert "text: Required, and missing." in said[1]
+
+
+MUCH = {
+    "lists": {"x": [[]] * 225_000},
+    "objects": {"x": [{"a": 1}] * 90_000},
+    "names": {f"k{number}": 1 for number in range(75_000)},
+    "text": {"x": "a" * 900_000},
+    "letters that are not seen": {"x": "\u200d" * 300_000},
+}
+PLACES = {
+    "arguments": lambda much: called(arguments=much),
+    "notes": lambda much: called(_meta=much),
+    "beside": lambda much: called(x=much),
+    "another method": lambda much: {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"x": much}},
+    "what a client can": lambda much: called(
+        _meta={"io.modelcontextprotocol/clientCapabilities": {"experimental": much}}
+    ),
+    "a batch": lambda much: [called(x=much)],
+}
+
+
+@pytest.mark.parametrize("much", MUCH.values(), ids=MUCH)
+@pytest.mark.parametrize("version", [HANDSHAKE, MODERN, "2025-03-26"])
+def test_the_event_loop_does_not_go_through_a_long_message(sdk_server, much, version):
+    from workrail_site.mcp.endpoint import McpEndpoint
+
+    async def run():
+        endpoint = McpEndpoint(sdk_server[0], workers=sdk_server[1], max_body_bytes=2**20)
+        async with endpoint.run():
+            for name, place in PLACES.items():
+                message = place(much)
+                body, headers = (message, HEADERS) if isinstance(message, list) else in_revision(version, message)
+                data = json.dumps(body, ensure_ascii=False).encode()
+                with Work() as work:
+                    await sent_by(endpoint, data, {**headers, "mcp-protocol-version": version})
+                found[name] = work.seconds
+
+    found = {}
+    with Work() as once:
+        sum(1 for _ in range(900_000))
+    asyncio.run(run())
+
+    assert max(found.values()) < once.seconds, found
 
 
 def both_answers(sdk_server, body, headers):

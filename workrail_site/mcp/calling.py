@@ -8,6 +8,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
 
+from mcp_types import CallToolRequestParams
+
 from sessions_app.engine.runs import Dialect
 from teams_app.engine.actors import Actor
 from teams_app.engine.named_requests import CALL_KEY, read_name
@@ -27,11 +29,13 @@ class Caller:
 
 
 _caller: ContextVar[Caller] = ContextVar("mcp_caller")
+_aside: ContextVar[Mapping[str, Any] | None] = ContextVar("mcp_arguments_aside", default=None)
 
 
 def calls_as(caller: Caller) -> None:
     """For the rest of this request. A message of an MCP session runs in the context of the request that brought it."""
     _caller.set(caller)
+    _aside.set(None)
     enter_scope_of(caller.actor)
 
 
@@ -55,6 +59,20 @@ def caller() -> Caller:
 
 def acting() -> Actor:
     return caller().actor
+
+
+def set_aside(params: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a call of a tool for the SDK, which reads on the event loop, piece by piece. It does nothing with the
+    arguments but to hand them on, so it is given none: `given_to` has them.
+    """
+    arguments = params.get("arguments")
+    _aside.set(arguments if isinstance(arguments, dict) else None)
+    return {**params, "arguments": {}} if isinstance(arguments, dict) else dict(params)
+
+
+def given_to(params: CallToolRequestParams) -> Mapping[str, Any]:
+    """The arguments of the call at hand."""
+    return params.arguments or _aside.get() or {}
 
 
 _DIALECTS = {dialect.value: dialect for dialect in Dialect}

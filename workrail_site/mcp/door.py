@@ -35,6 +35,7 @@ from workrail_site.bodies import (
     Scope,
     Send,
     read_body,
+    replaying,
 )
 from workrail_site.errors import (
     ERRORS,
@@ -115,7 +116,7 @@ class AdmittingDoor:
                 charge = partial(admission.charge_more, actor=actor, requests=more, now=timezone.now())
                 await self._workers.run(charge, party=party_of(actor))
             scope["workrail.actor"], scope["workrail.body"] = actor, body
-            await self._application(scope, _replaying(body, receive), send)
+            await self._application(scope, replaying(body, receive), send)
 
     async def _caller_of(self, scope: Scope, headers: Headers) -> Actor:
         excess = find_excess(scope)
@@ -186,16 +187,6 @@ async def _read_body(receive: Receive, take: Callable[[int], None]) -> bytes:
             suggestion="Send less at once: keep large material in the workspace and pass its path.",
             details={"maxBytes": settings.MAX_BODY_BYTES},
         ) from None
-
-
-def _replaying(body: bytes, receive: Receive) -> Receive:
-    """The body once more, and then whatever the client does next."""
-    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def replay() -> Message:
-        return waiting.pop() if waiting else await receive()
-
-    return replay
 
 
 def _headers_of(scope: Scope) -> Headers:

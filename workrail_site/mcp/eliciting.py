@@ -69,10 +69,12 @@ class Conversation:
         self._workers = workers
 
     async def answer(
-        self, call: Callable[[Mapping[str, Any]], ToolReply], params: mcp_types.CallToolRequestParams
+        self,
+        call: Callable[[Mapping[str, Any]], ToolReply],
+        params: mcp_types.CallToolRequestParams,
+        given: Mapping[str, Any],
     ) -> Any:
         try:
-            given = params.arguments or {}
             reply = await self._run(partial(call, given))
             reply, question = await self._run(partial(self._asking.question_in, reply, given))
             if question is None:

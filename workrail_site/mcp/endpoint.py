@@ -1,7 +1,7 @@
 """One address for clients of every kind: those that begin with `initialize`, and those of the revision that knows none."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from functools import partial
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -11,7 +11,7 @@ from workrail_site.bodies import Receive, Scope, Send
 from workrail_site.errors import MethodNotAllowedError
 from workrail_site.mcp.batches import answer_batch, is_batch
 from workrail_site.mcp.declared import remembering
-from workrail_site.mcp.envelopes import message_in, read_message
+from workrail_site.mcp.envelopes import LONG_BYTES, read_ahead, read_message, without_arguments
 from workrail_site.mcp.exchange import answer_request, answer_tool_call, read_tool_call, said_version
 from workrail_site.mcp.media import check_media
 from workrail_site.mcp.toolsets import DialectServer
@@ -21,8 +21,6 @@ from workrail_site.parties import party_of
 _GREETING = "initialize"
 _FAREWELL = "DELETE"
 _METHODS = ("POST", _FAREWELL)
-# Longer bodies are read in a thread, in the turns of their team: others do not wait for it.
-_LONG_BYTES = 64 * 1024
 
 
 class McpEndpoint:
@@ -52,8 +50,8 @@ class McpEndpoint:
         if scope["method"] == _FAREWELL:
             await _say_goodbye(send)
             return
-        if len(scope["workrail.body"]) > _LONG_BYTES:
-            await self._workers.run(partial(_read_ahead, scope), party=party_of(scope["workrail.actor"]))
+        if len(scope["workrail.body"]) > LONG_BYTES:
+            await self._workers.run(partial(read_ahead, scope), party=party_of(scope["workrail.actor"]))
         call = read_tool_call(scope)
         if call is not None:
             await answer_tool_call(server=self._server, call_tool=self._call_tool, call=call, send=send)
@@ -69,13 +67,7 @@ class McpEndpoint:
         if version in HANDSHAKE_PROTOCOL_VERSIONS and "id" in message and message["method"] != _GREETING:
             await answer_request(server=self._server, message=message, version=version, send=send)
         else:
-            await self._stateless.handle_request(scope, receive, remembering(scope, send))
-
-
-def _read_ahead(scope: Scope) -> None:
-    """What is wrong with it is told when it is looked at."""
-    with suppress(ValueError):
-        message_in(scope)
+            await self._stateless.handle_request(scope, without_arguments(scope, receive), remembering(scope, send))
 
 
 async def _say_goodbye(send: Send) -> None:

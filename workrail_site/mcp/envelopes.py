@@ -2,15 +2,18 @@
 request whose id it cannot read for a notification that nobody waits for.
 """
 
+import json
 from typing import Any
 
 import orjson
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from teams_app.engine.errors import InvalidInputError
-from workrail_site.bodies import Scope, Send
+from workrail_site.bodies import Receive, Scope, Send, replaying
+from workrail_site.errors import PayloadTooLargeError
 from workrail_site.json_rpc import RpcCode
 from workrail_site.mcp.answers import protocol_error
+from workrail_site.mcp.calling import set_aside
 from workrail_site.mcp.doubled_keys import DoubledKeyError
 from workrail_site.mcp.messages import Json, is_id, is_method, is_whole, read_json
 from workrail_site.mcp.revisions import VERSION_HEADER, VERSION_KEY
@@ -19,6 +22,10 @@ _BAD_REQUEST = 400
 _ACCEPTED = 202
 _HEADERS = [(b"content-type", b"application/json"), (b"cache-control", b"no-store")]
 _READ = "workrail.message"
+_CALL = "tools/call"
+# Longer bodies are read in a thread, in the turns of their team: others do not wait for it.
+LONG_BYTES = 64 * 1024
+_MOST_BESIDE = 10_000
 _SUGGESTION = (
     'Send one object: {"jsonrpc": "2.0", "id": <text or whole number>, "method": "…", "params": {…}}. '
     "Leave the id out of a notification."
@@ -46,6 +53,51 @@ def message_in(scope: Scope) -> Any:
     if isinstance(found, ValueError):
         raise found
     return found
+
+
+def read_ahead(scope: Scope) -> None:
+    """In a thread, of a long body: others do not wait for it. What is wrong with it is told when it is looked at.
+
+    Raises PayloadTooLargeError for what has too much beside the arguments of a tool, through which the SDK goes piece by piece.
+    """
+    try:
+        found = message_in(scope)
+    except ValueError:
+        return
+    messages = found if isinstance(found, list) else [found]
+    if _has_many_values([_beside_arguments(each) for each in messages], most=_MOST_BESIDE):
+        raise PayloadTooLargeError(
+            f"The body has more than {_MOST_BESIDE} values beside the arguments of tools.",
+            suggestion="Send what is long in the arguments of tools/call.",
+            details={"maxValues": _MOST_BESIDE},
+        )
+
+
+def without_arguments(scope: Scope, receive: Receive) -> Receive:
+    """`receive` for the SDK: of a long body what stands beside the arguments of a tool, which are set aside for it."""
+    message = message_in(scope)
+    if len(scope["workrail.body"]) <= LONG_BYTES or message.get("method") != _CALL:
+        return receive
+    beside = json.dumps({**message, "params": set_aside(message.get("params") or {})}, ensure_ascii=False)
+    # Half a character is passed on as it came.
+    return replaying(beside.encode("utf-8", "surrogatepass"), receive)
+
+
+def _beside_arguments(message: Any) -> Any:
+    params = message.get("params") if isinstance(message, dict) else None
+    if not isinstance(params, dict) or message.get("method") != _CALL:
+        return message
+    return {**message, "params": {name: value for name, value in params.items() if name != "arguments"}}
+
+
+def _has_many_values(value: Any, *, most: int) -> bool:
+    waiting, seen = [value], 0
+    while waiting and seen <= most:
+        item = waiting.pop()
+        seen += 1
+        if isinstance(item, dict | list):
+            waiting.extend(item.values() if isinstance(item, dict) else item)
+    return seen > most
 
 
 def unreadable(error: ValueError) -> NoMessageError:

@@ -22,6 +22,7 @@ from mcp_types import DEFAULT_NEGOTIATED_VERSION
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from workrail_site.bodies import Scope, Send
+from workrail_site.mcp.calling import set_aside
 from workrail_site.mcp.declared import SESSION_HEADER, declared_by
 from workrail_site.mcp.envelopes import is_of_another_revision, message_in
 from workrail_site.mcp.faults import told_of
@@ -36,6 +37,7 @@ _TRANSPORT = TransportContext(kind="streamable-http", can_send_request=False)
 _HEADERS = [(b"content-type", JSON)]
 _TERMS = frozenset({VERSION_HEADER, SESSION_HEADER, b"accept", b"content-type"})
 _UNSAID = DEFAULT_NEGOTIATED_VERSION.encode()
+_CALL = "tools/call"
 _PLAIN = frozenset({"name", "arguments", "_meta"})
 _PROGRESS = "progressToken"
 # What MCP keeps for itself of the metadata of a request.
@@ -118,7 +120,7 @@ async def answer_tool_call(*, server: Server[Any], call_tool: CallTool | None, c
         message = await answer_one(
             server=server,
             request_id=call.id,
-            method="tools/call",
+            method=_CALL,
             params=call.params,
             version=call.version,
             capabilities=call.capabilities,
@@ -165,6 +167,7 @@ async def answer_one(
 ) -> dict[str, Any]:
     """The answer to one request of a revision that has sessions."""
     connection = Connection.from_envelope(version, None, capabilities)
+    params = set_aside(params) if method == _CALL else params
     message: dict[str, Any] = {"jsonrpc": "2.0", "id": request_id}
     context = Context(request_id=request_id)
     try:

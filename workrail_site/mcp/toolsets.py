@@ -29,7 +29,7 @@ from workrail_site.dialects.suggestions import in_words_of
 from workrail_site.json_rpc import RpcCode
 from workrail_site.mcp.answers import ToolReply, protocol_error, refusal_of, refused, result_bytes, result_of
 from workrail_site.mcp.arguments import read_arguments
-from workrail_site.mcp.calling import TracedCall, acting, caller, name_call
+from workrail_site.mcp.calling import TracedCall, acting, caller, given_to, name_call
 from workrail_site.mcp.cursors import refuse_cursor
 from workrail_site.mcp.eliciting import Asking, Conversation, may_ask
 from workrail_site.mcp.exchange import CallTool
@@ -177,8 +177,8 @@ class DialectServer:
             modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
             if self.asking is not None and tool.hints.idempotent and may_ask(context):
                 conversation = Conversation(asking=self.asking, context=context, workers=workers)
-                return await conversation.answer(tool.reply, params)
-            work = partial(self.answer, tool, params.arguments or {}, as_faults=not modern)
+                return await conversation.answer(tool.reply, params, given_to(params))
+            work = partial(self.answer, tool, given_to(params), as_faults=not modern)
             return await workers.answer(work, party=party_of(acting()))
 
         server: Server[Any] = Server(
