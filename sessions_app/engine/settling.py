@@ -70,7 +70,10 @@ def refuse_presumed(
     """
     said = [context for context in contexts if context]
     kept = kept_for_people(program) if said else ()
-    held = {name: value for name, value in before.items() if is_about(name, Names(kept))} if kept else {}
+    if not kept:
+        return
+    among = Names(kept)
+    held = {name: value for name, value in before.items() if is_about(name, among)}
     changed = sorted({name for each in said for name in _changed(kept, before=held, variables={**held, **each})})
     if changed:
         raise InvalidInputError(
@@ -92,7 +95,10 @@ def refuse_changed(held: Sequence[str], *, before: Mapping[str, Any], variables:
 
 
 def _changed(held: Sequence[str], *, before: Mapping[str, Any], variables: Mapping[str, Any]) -> list[str]:
-    names, among = sorted(before.keys() | variables.keys()) if held else (), Names(held)
+    if not held:
+        return []
+    among = Names(held)
+    names = sorted(before.keys() | variables.keys())
     return [name for name in names if changes_held(name, among, before=before, variables=variables)]
 
 
@@ -116,8 +122,10 @@ def claimed_with(
 ) -> tuple[str, ...]:
     """What agents have claimed of people's answers, with these variables; `answered` are set by an answer in another run."""
     claimed = before.claimed if before is not None else ()
-    names, others = Names(left_to_people(program) if context else ()), Names(answered)
-    said = (name for name in context or () if is_about(name, names) and name not in others)
+    if not context:
+        return claimed
+    names, others = Names(left_to_people(program)), Names(answered)
+    said = (name for name in context if is_about(name, names) and name not in others)
     return tuple(sorted({*claimed, *said}))
 
 
