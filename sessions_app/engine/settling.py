@@ -74,7 +74,7 @@ def refuse_presumed(
         return
     among = Names(kept)
     held = {name: value for name, value in before.items() if is_about(name, among)}
-    changed = sorted({name for each in said for name in _changed(kept, before=held, variables={**held, **each})})
+    changed = sorted({name for each in said for name in _changed(among, before=held, variables={**held, **each})})
     if changed:
         raise InvalidInputError(
             f"Only people's answers set {', '.join(changed)}, and whether they are asked goes by that.",
@@ -85,7 +85,7 @@ def refuse_presumed(
 
 def refuse_changed(held: Sequence[str], *, before: Mapping[str, Any], variables: Mapping[str, Any]) -> None:
     """`held` are the variables that an answer has set, `before` with the values that it gave them."""
-    changed = _changed(held, before=before, variables=variables)
+    changed = _changed(Names(held), before=before, variables=variables) if held else []
     if changed:
         raise InvalidInputError(
             f"An answer has set {', '.join(changed)}, or chose not to; nobody but whoever answers changes that before the run goes by it.",
@@ -94,12 +94,9 @@ def refuse_changed(held: Sequence[str], *, before: Mapping[str, Any], variables:
         )
 
 
-def _changed(held: Sequence[str], *, before: Mapping[str, Any], variables: Mapping[str, Any]) -> list[str]:
-    if not held:
-        return []
-    among = Names(held)
+def _changed(held: Names, *, before: Mapping[str, Any], variables: Mapping[str, Any]) -> list[str]:
     names = sorted(before.keys() | variables.keys())
-    return [name for name in names if changes_held(name, among, before=before, variables=variables)]
+    return [name for name in names if changes_held(name, held, before=before, variables=variables)]
 
 
 def changes_held(name: str, held: Names, *, before: Mapping[str, Any], variables: Mapping[str, Any]) -> bool:
