@@ -213,7 +213,11 @@ _BY_BEGINNING = (
     # JSON in base64, which no other letters begin.
     Look(
         begins=("eyj",),
-        pattern=re.compile(rf"{_BEFORE}(?-i:eyJ)[a-z0-9_-]{{8,}}(?:\.[a-z0-9_-]*)*", re.IGNORECASE),
+        # What is typed as a login name is in small letters by the time that it is looked at.
+        pattern=re.compile(
+            rf"{_BEFORE}(?:(?-i:eyJ)[a-z0-9_-]{{8,}}|eyj[a-z0-9_-]{{8,200}}\.eyj[a-z0-9_-]{{8,}})(?:\.[a-z0-9_-]*)*",
+            re.IGNORECASE,
+        ),
         is_begun=True,
     ),
     # Addresses that let in whoever knows them

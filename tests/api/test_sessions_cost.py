@@ -42,7 +42,8 @@ def test_a_replay_is_one_round_trip(doors):
 PATHS = {
     "sessions": ("/sessions", 2),
     "sessions by text": ("/sessions?text=try", 2),
-    "sessions by run": ("/sessions?status=in_progress&workflow=team.sample", 2),
+    # One more looks whether the team knows a workflow by that name.
+    "sessions by run": ("/sessions?status=in_progress&workflow=team.sample", 3),
     "session": ("/sessions/{session}", 2),
     "runs": ("/runs", 1),
     "runs of session": ("/sessions/{session}/runs", 2),

@@ -134,6 +134,7 @@ def test_a_person_is_invited_joins_is_read_promoted_and_removed(house, as_person
     assert audited(house.team) == [
         "member.invited",
         "member.joined",
+        "person.signed_in",
         "member.role_changed",
         "password.reset_offered",
         "member.removed",

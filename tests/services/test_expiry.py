@@ -437,6 +437,7 @@ def in_default():
 @pytest.fixture
 def _other_months():
     """Partitions are made for good; those of other months are gone when the next test looks."""
+    tables.ensure_partitions(actor=SYSTEM, today=NOW.date())
     yield
     empty_tables(connection)
     tables.drop_empty_partitions(actor=SYSTEM, today=(NOW + timedelta(days=4000)).date())
