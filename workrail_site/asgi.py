@@ -6,6 +6,7 @@ Django's own ASGI handler costs a synchronous view half a millisecond before it 
 import os
 import resource
 import socket
+import stat
 import sys
 from contextlib import suppress
 from functools import cache
@@ -59,9 +60,15 @@ def _hang_up_on_whoever_takes_nothing() -> None:
     if not folder.is_dir() or not hasattr(socket, "TCP_USER_TIMEOUT"):
         return
     for number in [int(each.name) for each in folder.iterdir()]:
-        with suppress(OSError), socket.socket(fileno=os.dup(number)) as found:
-            if found.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
-                found.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(TAKEN_WITHIN_SECONDS * 1000))
+        with suppress(OSError):
+            if stat.S_ISSOCK(os.fstat(number).st_mode):
+                _limit_where_accepted(number)
+
+
+def _limit_where_accepted(number: int) -> None:
+    with socket.socket(fileno=os.dup(number)) as found:
+        if found.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+            found.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(TAKEN_WITHIN_SECONDS * 1000))
 
 
 # A thread that computes hands on the interpreter so soon that those who only pass through are not held up by it.

@@ -2,14 +2,16 @@
 
 import asyncio
 import json
+import socket
 import threading
 from io import BytesIO
+from pathlib import Path
 
 import pytest
 
 from workrail_site import bodies, wsgi_in_asgi
 from workrail_site.bodies import BodyTooSlowError, HeardOut, read_body
-from workrail_site.wsgi_in_asgi import BODY_TOO_LARGE, BODY_TOO_SLOW, BrokenOffError, WsgiInAsgi
+from workrail_site.wsgi_in_asgi import BODY_TOO_LARGE, BODY_TOO_SLOW, TAKEN_WITHIN_SECONDS, BrokenOffError, WsgiInAsgi
 
 
 def scope(path="/", *, method="GET", headers=(), **more):
@@ -538,3 +540,19 @@ def test_whether_the_process_lives_is_answered_while_every_thread_is_taken():
     alive = asyncio.run(play())
     assert told(alive)[0] == 200
     assert json.loads(told(alive)[2]) == {"status": "ok"}
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="the system has no such limit")
+def test_the_limit_of_who_takes_nothing_is_of_the_listening_socket_and_leaves_no_file_open(tmp_path):
+    """What was opened besides, a lock for one, is held by nobody else when its owner closes it."""
+    from workrail_site import asgi
+
+    folder = Path("/proc/self/fd")
+    with socket.create_server(("127.0.0.1", 0)) as listening, (tmp_path / "lock").open("w"):
+        before = {each.name for each in folder.iterdir()}
+        asgi._hang_up_on_whoever_takes_nothing.__wrapped__()
+        after = {each.name for each in folder.iterdir()}
+
+        limit = listening.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
+    assert len(after) == len(before)
+    assert limit == TAKEN_WITHIN_SECONDS * 1000
