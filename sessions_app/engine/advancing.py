@@ -1,7 +1,7 @@
 """One acknowledgement of the pending item: what it leads to if nothing stops it, and what is written if something does."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace as with_facts
 from typing import Any
 
 from msgspec.structs import replace
@@ -35,7 +35,7 @@ from sessions_app.engine.reasons import Reason
 from sessions_app.engine.runs import Drive
 from sessions_app.engine.state import Answered, Blocked, HandedIn, OpenQuestion, Snapshot
 from sessions_app.engine.submissions import NOTHING, Submission
-from workflows_app.engine import walker
+from workflows_app.engine import conditions, walker
 from workflows_app.engine.program import Autonomy, Effect, Gate, Program, Step
 from workflows_app.engine.walks import Failure, Walk
 
@@ -94,9 +94,18 @@ class _Advancing:
             return self._blocked(judged)
         walk = self._walk()
         if walk.failure is not None:
-            judged = self._judge(failures.as_reason(walk.failure, settled=self.snapshot.settled))
+            judged = self._judge(self._reason(walk.failure))
             return self._blocked(judged)
         return self._blocked(judged) if judged.waits_for_approval else self._advanced(judged, walk)
+
+    def _reason(self, failure: Failure) -> Reason:
+        """Why the run cannot go on. What the answer at hand would set is not set: another one is still open."""
+        reason = failures.as_reason(failure, settled=self.snapshot.settled)
+        sets = {conditions.root_of(name) for name in self._effect.set_variable}
+        by_answer = failure.keys and sets.issuperset(map(conditions.root_of, failure.keys))
+        if not by_answer or failure.remedy or self.findings.answer is None:
+            return reason
+        return with_facts(reason, fix="Choose another option, or have the workflow mended.")
 
     def _judge(self, *more: Reason) -> Judgement:
         return judge(

@@ -136,7 +136,8 @@ def _named(item: _Titled, filling: Filling) -> _Titled:
 
 def waits_for_a_person(*, program: Program, snapshot: Snapshot) -> bool:
     """Whether nothing but a signed-in person's answer or approval takes the run on."""
-    checkpoint = surveyed(program=program, snapshot=snapshot).checkpoint
+    land = survey(program=program, snapshot=snapshot)
+    checkpoint = None if land is None else land.checkpoint
     return snapshot.work is not None or (checkpoint is not None and checkpoint.human)
 
 

@@ -23,7 +23,10 @@ def action_of(
     loop_id: str | None,
     loop_items: list[Any] | None,
 ) -> Action:
-    """Raises InvalidInputError when the action lacks an argument. What belongs to another action is passed over."""
+    """Raises InvalidInputError when the action lacks an argument, or when what is handed in with it would be lost. A name that belongs to
+    another action is passed over.
+    """
+    _refuse_lost(name, submission, loop_items)
     match name:
         case ActionName.COMPLETE_STEP:
             return CompleteStep(step_id=_needed(name, step_id=step_id)["step_id"], submission=submission)
@@ -37,6 +40,22 @@ def action_of(
             return AdvanceLoop(loop_id=_needed(name, loop_id=loop_id)["loop_id"], items=items)
         case _:
             assert_never(name)
+
+
+def _refuse_lost(name: ActionName, submission: Submission, loop_items: list[Any] | None) -> None:
+    handed_in = {"notes": submission.notes.strip(), "artifacts": submission.artifacts, "context": submission.context}
+    taken_by = dict.fromkeys(handed_in, ActionName.COMPLETE_STEP) | {"loop_items": ActionName.ADVANCE_LOOP}
+    lost = [
+        key for key, value in {**handed_in, "loop_items": loop_items}.items() if value and taken_by[key] is not name
+    ]
+    if lost:
+        raise InvalidInputError(
+            f"{name.value} takes no {' and no '.join(lost)}; nothing was done.",
+            suggestion="Send "
+            + " and ".join(f"{key} with {taken_by[key].value}" for key in lost)
+            + ", and this action without.",
+            details={"validationErrors": [{"path": key, "message": "Not of this action."} for key in lost]},
+        )
 
 
 def beginning_of(workflow_id: str, variables: Mapping[str, Any], *, request_key: str) -> Beginning:

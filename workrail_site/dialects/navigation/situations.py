@@ -14,6 +14,7 @@ from sessions_app.engine.checkpoints import shown_at
 from sessions_app.engine.children import passed_on
 from sessions_app.engine.decisions import Outcome
 from sessions_app.engine.landscape import Landscape, Waiting
+from sessions_app.engine.refusals import why_undirected
 from sessions_app.engine.reply_facts import AwaitedRun, ReplyFacts
 from sessions_app.engine.state import Snapshot
 from sessions_app.engine.tokens import TokenKind
@@ -44,6 +45,8 @@ def situation(facts: ReplyFacts) -> dict[str, Any]:
     While the run waits for others that it triggered nothing can be done.
     """
     program, snapshot, state, refusal = facts.program, facts.snapshot, facts.tokens.state, facts.refusal
+    if snapshot.is_handed_over:
+        return _elsewhere(facts)
     land = landscape.shown(program=program, snapshot=snapshot)
     is_blocked = facts.action is not None and facts.outcome is Outcome.BLOCKED
     body: dict[str, Any] = {
@@ -74,6 +77,40 @@ def situation(facts: ReplyFacts) -> dict[str, Any]:
     return body
 
 
+def _elsewhere(facts: ReplyFacts) -> dict[str, Any]:
+    """Of a run whose activities are handed over: where it stands, and that nothing here moves it."""
+    program, snapshot, refusal = facts.program, facts.snapshot, facts.refusal
+    activity, why = program.activity(snapshot.position.activity), why_undirected(snapshot)
+    place = {} if activity is None else {"activity": {"id": activity.id, "name": activity.title or activity.id}}
+    body: dict[str, Any] = {
+        "success": refusal is None,
+        "position": {"workflow": program.id, **place},
+        "message": _failed(refusal) if refusal else _line_elsewhere(snapshot, why),
+        "availableActions": {"required": [], "optional": [], "blocked": []},
+        "checkpoint": None,
+        "state": facts.tokens.state,
+    }
+    if refusal is not None:
+        body["error"] = {"code": refusal.code, "message": refusal.message}
+    if why is not None and not snapshot.is_complete and snapshot.stop is None:
+        body["movedElsewhere"] = {"code": why.code, "message": why.message, "suggestion": why.suggestion}
+    if persons := _persons(snapshot):
+        body["waitsForPerson"] = persons
+    if snapshot.stop is not None:
+        body["stopped"] = snapshot.stop.as_json()
+    if snapshot.is_complete:
+        body["complete"] = True
+    if facts.warnings:
+        body["warnings"] = [warned.as_json() for warned in facts.warnings]
+    return body
+
+
+def _line_elsewhere(snapshot: Snapshot, why: WorkrailError | None) -> str:
+    if snapshot.stop is not None:
+        return stops.refusal(snapshot.stop).message
+    return "The workflow is complete" if snapshot.is_complete or why is None else f"{why.message} {why.suggestion}"
+
+
 def token_places(reply: dict[str, Any]) -> Iterator[TokenPlace]:
     """Beside the state of the run the same among the variables that triggered workflows are offered to begin with."""
     yield reply, NAVIGATION_TOKENS
@@ -90,6 +127,8 @@ def pending_checkpoint(program: Program, snapshot: Snapshot) -> dict[str, Any]:
     """What `nav_checkpoint` tells: the question that waits, or the approval of a step, and where a person answers it if only they
     may.
     """
+    if snapshot.is_handed_over:
+        return _pending_elsewhere(snapshot)
     checkpoint = landscape.surveyed(program=program, snapshot=snapshot).checkpoint
     approval = None if snapshot.work is None else shown_at(program=program, snapshot=snapshot)
     if checkpoint is not None:
@@ -102,6 +141,13 @@ def pending_checkpoint(program: Program, snapshot: Snapshot) -> dict[str, Any]:
     persons = _persons(snapshot)
     only = {"message": _ONLY_PERSONS, "waitsForPerson": persons} if persons else {}
     return {"active": True, "checkpoint": view, **only}
+
+
+def _pending_elsewhere(snapshot: Snapshot) -> dict[str, Any]:
+    """Questions of activities that are handed over are asked and answered where the run is driven; people answer in the Studio."""
+    persons = _persons(snapshot)
+    said: dict[str, Any] = {"active": False, "message": _line_elsewhere(snapshot, why_undirected(snapshot))}
+    return {**said, "waitsForPerson": persons} if persons else said
 
 
 def _persons(snapshot: Snapshot) -> list[dict[str, str]]:
