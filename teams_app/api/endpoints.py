@@ -260,6 +260,8 @@ def _describe(
 
 def _arguments(described: Operation, purpose: str, request: Request) -> dict[str, object]:
     actor = actor_of(request)
+    if request.method == "PUT":
+        _refuse_keys_in_path(request.parser_context["kwargs"])
     query = read_query(_query_of(request), described.query)
     page = _page_of(query, actor, purpose)
     given: dict[str, object] = {"call": Call(actor=actor, now=timezone.now(), page=page)}
@@ -270,6 +272,14 @@ def _arguments(described: Operation, purpose: str, request: Request) -> dict[str
     elif request.method == "POST":
         read_shape(request.data, Nothing)
     return given
+
+
+def _refuse_keys_in_path(names: dict[str, str]) -> None:
+    """What is put at an address is kept under the names in it, and nobody takes a part of a name out."""
+    if read_kept(names).hidden:
+        raise InvalidInputError(
+            "The address has what looks like a key, and would be kept.", suggestion="Choose another name."
+        )
 
 
 def _query_of(request: Request) -> dict[str, str]:

@@ -166,3 +166,20 @@ def test_where_notices_go_is_kept_as_it_is_written(doors, settings):
     doors.owner("PUT", "/api/v1/webhook", {"url": address})
 
     assert doors.owner.get("/api/v1/webhook").json().get("url") == address
+
+
+NAMED = {
+    "workflows/aliases": {"workflow": "team.sample"},
+    "workflows/contracts": {"artifactKind": "team.k", "schema": {"type": "object"}, "example": {"kind": "team.k"}},
+}
+
+
+@pytest.mark.parametrize("before", ["", "team.contracts."])
+@pytest.mark.parametrize("under", NAMED)
+def test_no_key_becomes_a_name_by_standing_in_the_address(doors, under, before):
+    for secret in (*OWN, "ghp_0123456789abcdefABCDEFGHIJKLMNOPQRST"):
+        refused = doors.owner("put", f"/api/v1/{under}/{before}{secret}", NAMED[under])
+        assert refused.status_code == 400, (secret, refused.content)
+
+    kept = everything_kept()
+    assert not [secret for secret in OWN if secret in kept]

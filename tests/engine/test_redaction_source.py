@@ -634,3 +634,14 @@ def test_no_neighbour_of_a_secret_keeps_it_from_being_found(around):
         assert HIDDEN in hide_keys(around.format(spelt)), spelt
         assert HIDDEN in hide_secrets(around.format(spelt)), spelt
         assert may_hold_keys(around.format(spelt)), spelt
+
+
+@pytest.mark.parametrize("written", [r"wr\_key\_", r"wr\\_key\\_", r"wr\_key_"])
+def test_a_key_is_found_as_markdown_writes_it(written):
+    secret = "3adgaqe5tlrk73jpz6yjk2gm3wjufbwmvu3wvrf7"
+    assert secret[8:] not in hide_keys(f"The kiln {written}{secret} is hot")
+
+
+@pytest.mark.parametrize("text", [r"C:\_old\-new and \_ alone", r"a\_name\_of\_a\_variable", "\\" * 200 + "_"])
+def test_what_markdown_writes_otherwise_stays_as_it_is_written(text):
+    assert hide_keys(text) == text
