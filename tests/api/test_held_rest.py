@@ -5,6 +5,8 @@ from django.utils import timezone
 
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from tests import run_doors, trigger_play
+from tests.activity_folders import activity, folder, workflow
+from tests.checkpoint_cast import publish_folder
 from tests.run_cast import plain_steps, published, start
 from tests.run_doors import V1
 from workflows_app.services.bundled import load_bundled
@@ -39,10 +41,23 @@ def test_skills_and_guides_are_listed_and_read_as_they_were_written(library):
 
     for shelf in ("skills", "resources", "templates"):
         for item in read(library.agent, f"/workflows/{workflow}/{shelf}")["items"][:2]:
-            name = item["index"] or item["id"]
+            name = item["id"] if shelf == "skills" else item["index"]
             found = read(library.agent, f"/workflows/{workflow}/{shelf}/{name}")
             assert found["text"]
             assert found["attachment"]["digest"] == item["digest"]
+
+
+def test_a_guide_without_a_number_is_listed_by_what_reads_it(doors):
+    guides = {"guide.md": "", "03-one.md": "", "03-two.md": "", "overview.md": "plan"}
+    files = {name: f"---\nid: {own}\n---\n# {name}\n" if own else f"# {name}\n" for name, own in guides.items()}
+    held = {f"{part}__{name}": text.encode() for part in ("resources", "templates") for name, text in files.items()}
+    publish_folder(doors.desk, folder(activity("work"), about=workflow(initialActivity="work"), **held))
+
+    for shelf in ("resources", "templates"):
+        listed = read(doors.agent, f"/workflows/team.plan/{shelf}")["items"]
+        found = [read(doors.agent, f"/workflows/team.plan/{shelf}/{each['index']}") for each in listed]
+        assert [each["attachment"] for each in found] == listed
+        assert sorted(each["text"] for each in found) == sorted(files.values())
 
 
 def test_what_a_workflow_does_not_hold_is_not_found_and_the_rest_is_named(library):

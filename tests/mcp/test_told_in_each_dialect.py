@@ -814,6 +814,65 @@ def test_a_resource_is_read_by_the_name_of_its_file_whatever_it_calls_itself(ind
     assert "# Overview" in held.text
 
 
+# Files, the id that each gives itself, and what its text begins with: no number, one number twice, an id that is the number of another.
+SHELVES = {
+    "a number": {"03-guide.md": "", "04-other.md": ""},
+    "no number": {"guide.md": "", "other.md": ""},
+    "no number and another id": {"overview.md": "plan", "other.md": "overview"},
+    "one number twice": {"03-guide.md": "", "03-other.md": "", "003-third.md": "fourth"},
+    "an id that reads as a number": {"guide.md": "3-steps", "03-other.md": ""},
+    "nought": {"00-first.md": "", "zeroth.md": "0"},
+}
+
+
+def shelf_of(part, shelf):
+    """The text of each file is its own name."""
+    said = {name: f"---\nid: {own}\n---\n" if own else "" for name, own in shelf.items()}
+    return {f"{part}__{name}": f"{front}# This is {name}\n".encode() for name, front in said.items()}
+
+
+def list_of(call, tool):
+    (listed,) = call(tool, workflow_id="team.plan").values()
+    return listed
+
+
+@pytest.mark.parametrize("shelf", SHELVES.values(), ids=SHELVES)
+def test_every_guide_is_listed_by_an_index_by_which_it_is_read_and_which_it_says_itself(shelf):
+    desk = make_desk()
+    held = {**shelf_of("resources", shelf), **shelf_of("templates", shelf)}
+    work = activity("work", steps=[folder_step("do")])
+    publish_folder(desk, folder(work, about=about(initialActivity="work"), **held))
+    call = caller("navigation", desk.agent)
+
+    for lists, reads in (("list_workflow_resources", "get_resource"), ("list_templates", "get_template")):
+        read = [(each, call(reads, workflow_id="team.plan", index=each["index"])) for each in list_of(call, lists)]
+        assert sorted(found["content"].rpartition("This is ")[2].strip() for _each, found in read) == sorted(shelf)
+        assert [found["index"] for _each, found in read] == [each["index"] for each, _found in read]
+    for dialect, named in (("session", "resource_index"), ("orchestrator", "resource_id")):
+        follow = caller(dialect, desk.agent)
+        token = follow("start_session", workflow_id="team.plan", agent_id="a")["session_token"]
+        indexes = [each["index"] for each in list_of(call, "list_workflow_resources")]
+        told = [str(follow("get_resource", session_token=token, **{named: index})) for index in indexes]
+        assert sorted(name for name in shelf for text in told if f"This is {name}" in text) == sorted(shelf)
+
+
+@pytest.mark.parametrize("shelf", SHELVES.values(), ids=SHELVES)
+def test_the_resources_of_a_skill_are_listed_by_what_reads_them(shelf):
+    desk = make_desk()
+    listing = skill("drawing", resources=[name.partition(".")[0] for name in shelf])
+    held = {**shelf_of("resources", shelf), "skills__00-drawing.toon": listing}
+    work = activity("work", steps=[folder_step("do")])
+    publish_folder(desk, folder(work, about=about(initialActivity="work", skills=["drawing"]), **held))
+    call = caller("session", desk.agent)
+    token = call("start_session", workflow_id="team.plan", agent_id="a")["session_token"]
+
+    listed = call("get_skills", session_token=token)["skills"]["drawing"]["_resources"]
+
+    for each in listed:
+        found = call("get_resource", session_token=token, resource_index=each["index"])["resource"]
+        assert (found["id"], found["index"]) == (each["id"], each["index"])
+
+
 # Words of another dialect
 
 

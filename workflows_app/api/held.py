@@ -17,7 +17,7 @@ from workflows_app.services.editing import MAX_ROUNDS, try_out
 
 
 class AttachmentAnswer(Shape, frozen=True):
-    """`index` is the number of a guide or a template; skills have none."""
+    """`index` is what a guide or a template is read by: its number, or its name where it has none of its own."""
 
     id: str
     index: str

@@ -1,12 +1,15 @@
 """Skills, guides and templates of published workflows, as they were written."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import assert_never
 
+from msgspec.structs import replace
+
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import NotFoundError
-from workflows_app.engine.activities.references import META, find_skill, resources_by_key, wanted_keys
+from workflows_app.engine.activities.references import META, find_among, find_skill, resource_names
 from workflows_app.engine.program import Attachment, Program
 from workflows_app.engine.source import ContentKind
 from workflows_app.selectors.catalog import list_published, read_published
@@ -35,8 +38,10 @@ class AttachmentText:
 
 
 def list_attachments(*, actor: Actor, workflow_id: str, held: HandedOut) -> tuple[Attachment, ...]:
-    """Those of the published program."""
-    return _held(read_published(actor=actor, workflow_id=workflow_id), held)
+    """Those of the published program. The index of a guide or template is what `read_attachment` finds it by."""
+    program = read_published(actor=actor, workflow_id=workflow_id)
+    indexes = _indexes(program, held)
+    return tuple(_indexed(item, indexes) for item in _held(program, held))
 
 
 def read_attachment(*, actor: Actor, workflow_id: str, held: HandedOut, name: str) -> AttachmentText:
@@ -49,7 +54,7 @@ def read_attachment(*, actor: Actor, workflow_id: str, held: HandedOut, name: st
 def attachment_of(*, actor: Actor, program: Program, held: HandedOut, name: str) -> AttachmentText:
     """The same of a program that the actor may read."""
     found = find_skill(program=program, reference=name) if held is HandedOut.SKILLS else None
-    found = found or _by_number_or_name(_held(program, held), name)
+    found = found or find_among(_held(program, held), name)
     if found is None and held is HandedOut.SKILLS:
         found = _shared_skill(actor, program, name)
     if found is None:
@@ -58,7 +63,8 @@ def attachment_of(*, actor: Actor, program: Program, held: HandedOut, name: str)
             f"The workflow {program.id} has no {held.value.rstrip('s')} {name[:80]!r}.",
             suggestion=f"It has: {', '.join(known) or 'none'}.",
         )
-    return AttachmentText(attachment=found, text=load_content(found.digest, _KINDS[held]).text)
+    text = load_content(found.digest, _KINDS[held]).text
+    return AttachmentText(attachment=_indexed(found, _indexes(program, held)), text=text)
 
 
 def _held(program: Program, held: HandedOut) -> tuple[Attachment, ...]:
@@ -73,13 +79,17 @@ def _held(program: Program, held: HandedOut) -> tuple[Attachment, ...]:
             assert_never(held)
 
 
+def _indexes(program: Program, held: HandedOut) -> Mapping[Attachment, str]:
+    """Skills are read by their ids."""
+    return {} if held is HandedOut.SKILLS else resource_names(_held(program, held))
+
+
+def _indexed(item: Attachment, indexes: Mapping[Attachment, str]) -> Attachment:
+    return replace(item, index=indexes.get(item, item.index))
+
+
 def _shared_skill(actor: Actor, program: Program, name: str) -> Attachment | None:
     """Of `meta`, which serves all other workflows, where the team has it."""
     if program.id == META or not any(each.workflow_id == META for each in list_published(actor=actor)):
         return None
     return find_skill(program=read_published(actor=actor, workflow_id=META), reference=name)
-
-
-def _by_number_or_name(items: tuple[Attachment, ...], name: str) -> Attachment | None:
-    keys = resources_by_key(items)
-    return next((keys[key] for key in wanted_keys(name) if key in keys), None)

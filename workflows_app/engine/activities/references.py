@@ -1,7 +1,7 @@
 """What a name of a skill or resource means: in which folders it is looked for, and in which order."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from workflows_app.engine.program import Attachment, Program
 
@@ -62,6 +62,26 @@ def resources_by_key(resources: Iterable[Attachment]) -> dict[str, Attachment]:
     return found
 
 
+def find_among(resources: Iterable[Attachment], name: str) -> Attachment | None:
+    """What this name means among the resources of one workflow."""
+    return _found_by(resources_by_key(resources), name)
+
+
+def resource_names(resources: Iterable[Attachment]) -> dict[Attachment, str]:
+    """By what each is found among these: its number, where none before it has that too, else the name of its file, or its id."""
+    listed = tuple(resources)
+    keys = resources_by_key(listed)
+    return {item: next((name for name in _names(item) if _found_by(keys, name) == item), item.id) for item in listed}
+
+
+def _names(item: Attachment) -> Iterator[str]:
+    return filter(None, (item.index, item.file_name, item.id))
+
+
+def _found_by(keys: Mapping[str, Attachment], name: str) -> Attachment | None:
+    return next((keys[key] for key in wanted_keys(name) if key in keys), None)
+
+
 def wanted_keys(name: str) -> tuple[str, ...]:
     """What a reference asks for, in this order: "1", "01" and "01-guide" name a number, and may be a name as well; a file may be
     named with its ending.
@@ -82,8 +102,7 @@ def find_skill(*, program: Program, reference: str, home: str = "") -> Attachmen
 def find_resource(*, program: Program, reference: str, home: str = "") -> Attachment | None:
     """The resource that a reference in this program means."""
     for owner, name in resource_candidates(reference, own=program.id, home=home):
-        held = resources_by_key(resource for resource in program.resources if resource.owner == owner)
-        found = next((held[key] for key in wanted_keys(name) if key in held), None)
+        found = find_among((resource for resource in program.resources if resource.owner == owner), name)
         if found is not None:
             return found
     return None

@@ -11,7 +11,7 @@ import orjson
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import NotFoundError, RepresentationChangedError
 from workflows_app.engine.activities.documents import read_markdown
-from workflows_app.engine.activities.references import resources_by_key, wanted_keys
+from workflows_app.engine.activities.references import find_among
 from workflows_app.engine.program import Attachment, Program
 from workflows_app.engine.source import ContentKind
 from workflows_app.selectors.catalog import find_program
@@ -144,8 +144,7 @@ def _published(actor: Actor, program: Program, owner: str, name: str) -> Attachm
 
 
 def _held(program: Program, owner: str, name: str) -> Attachment | None:
-    keys = resources_by_key(item for item in program.resources if item.owner == owner)
-    return next((keys[key] for key in wanted_keys(name) if key in keys), None)
+    return find_among((item for item in program.resources if item.owner == owner), name)
 
 
 def _known(program: Program) -> str:

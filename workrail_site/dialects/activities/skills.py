@@ -6,7 +6,7 @@ from typing import Any
 
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import NotFoundError
-from workflows_app.engine.activities.references import META, find_resource, find_skill
+from workflows_app.engine.activities.references import META, find_resource, find_skill, resource_names
 from workflows_app.engine.activity_documents import instructions_json, step_json
 from workflows_app.engine.problems import did_you_mean
 from workflows_app.engine.program import Activity, Attachment, Family, Parallel, Program, Step, walk_items
@@ -35,7 +35,8 @@ class ReadSkill:
     id: str
     document: dict[str, Any]
     text: str
-    resources: tuple[Attachment, ...] = ()
+    # Each by what finds it in its workflow.
+    resources: tuple[tuple[str, Attachment], ...] = ()
     owner: str = ""
 
     @property
@@ -46,11 +47,14 @@ class ReadSkill:
     def bundled(self, *, within: str) -> dict[str, Any]:
         """With its resources by number, to be read one by one when the work needs them."""
         said = {key: value for key, value in self.document.items() if key not in _REFERENCES}
-        listed = [{"index": _index(item, within), "id": item.id, "version": item.version} for item in self.resources]
+        listed = [
+            {"index": _index(name, item, within), "id": item.id, "version": item.version}
+            for name, item in self.resources
+        ]
         return {**said, "_resources": listed} if listed else said
 
     def indexes(self, *, within: str) -> str:
-        return ", ".join(_index(item, within) for item in self.resources)
+        return ", ".join(_index(name, item, within) for name, item in self.resources)
 
 
 def in_parts(skill: ReadSkill, asked: Asked) -> ReadSkill:
@@ -161,13 +165,19 @@ def _read(program: Program, found: Attachment) -> ReadSkill:
     content = load_content(found.digest, ContentKind.SKILL)
     document = content.document if isinstance(content.document, dict) else {"content": content.text}
     references = (find_resource(program=program, reference=name, home=found.owner) for name in found.resources)
+    resources = dict.fromkeys(item for item in references if item is not None)
     return ReadSkill(
         id=found.id,
         document=document,
         text=content.text if found.format in _AS_WRITTEN else toon_text(document),
-        resources=tuple(dict.fromkeys(item for item in references if item is not None)),
+        resources=tuple((_name_of(item, program), item) for item in resources),
         owner=found.owner,
     )
+
+
+def _name_of(item: Attachment, program: Program) -> str:
+    """By what it is found in its workflow."""
+    return resource_names(each for each in program.resources if each.owner == item.owner)[item]
 
 
 def _below(own: ReadSkill, skill: ReadSkill) -> ReadSkill:
@@ -187,7 +197,6 @@ def _step(activity: Activity, step_id: str) -> Step | Parallel:
     return steps[step_id]
 
 
-def _index(item: Attachment, within: str) -> str:
+def _index(name: str, item: Attachment, within: str) -> str:
     """As get_resource takes it: with its workflow where that is another one."""
-    number = item.index or item.id
-    return number if item.owner == within else f"{item.owner}/{number}"
+    return name if item.owner == within else f"{item.owner}/{name}"

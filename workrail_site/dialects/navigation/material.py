@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from teams_app.engine.errors import NotFoundError
-from workflows_app.engine.activities.references import META, find_skill, resources_by_key, wanted_keys
+from workflows_app.engine.activities.references import META, find_among, find_skill, resource_names
 from workflows_app.engine.budgets import fit_bytes
 from workflows_app.engine.program import Attachment, Program
 from workflows_app.engine.source import ContentKind
@@ -77,7 +77,11 @@ def skill(skill_id: str, workflow_id: str | None) -> ToolReply:
     number = asked.number_among(parts)
     named = {} if workflow_id is None else {"workflow_id": workflow_id}
     following = {**named, "skill_id": asked.after(number, parts)} if number < len(parts) else {}
-    return whole if len(parts) == 1 else _part(found, parts, number, tool="get_skill", following=following)
+    return (
+        whole
+        if len(parts) == 1
+        else _part(_place(found.index, found), parts, number, tool="get_skill", following=following)
+    )
 
 
 def _find(skill_id: str, workflow_id: str | None) -> Attachment | None:
@@ -131,7 +135,7 @@ def rules() -> ToolReply:
 
 def resources(workflow_id: str) -> ToolReply:
     program = read_published(actor=acting(), workflow_id=workflow_id)
-    return listed("resources", [_place(item) for item in _own(program, program.resources)])
+    return listed("resources", _places(_own(program, program.resources)))
 
 
 def resource(workflow_id: str, index: str) -> ToolReply:
@@ -141,7 +145,7 @@ def resource(workflow_id: str, index: str) -> ToolReply:
 
 def templates(workflow_id: str) -> ToolReply:
     program = read_published(actor=acting(), workflow_id=workflow_id)
-    return listed("templates", [_place(item) for item in _own(program, program.templates)])
+    return listed("templates", _places(_own(program, program.templates)))
 
 
 def template(workflow_id: str, index: str) -> ToolReply:
@@ -152,27 +156,27 @@ def template(workflow_id: str, index: str) -> ToolReply:
 def _content(program: Program, kind: ContentKind, index: str, *, tools: tuple[str, str]) -> ToolReply:
     """The text as authored; one that does not fit into a reply comes in parts."""
     lists, reads = tools
-    held = program.resources if kind is ContentKind.RESOURCE else program.templates
+    held = _own(program, program.resources if kind is ContentKind.RESOURCE else program.templates)
     asked = part_in(index)
-    keys = resources_by_key(_own(program, held))
-    found = next((keys[key] for key in wanted_keys(asked.whole) if key in keys), None)
+    found = find_among(held, asked.whole)
     if found is None:
         raise NotFoundError(
             f"{kind.value.capitalize()} not found: {index} in workflow {program.id}", suggestion=f"Call {lists}."
         )
     text = load_content(found.digest, kind).text
-    reply = ToolReply(text=text, value={**_place(found), "content": text})
+    place = _place(resource_names(held)[found], found)
+    reply = ToolReply(text=text, value={**place, "content": text})
     parts = parts_of(text) if is_long(reply) else [text]
     number = asked.number_among(parts)
     following = {"workflow_id": program.id, "index": asked.after(number, parts)} if number < len(parts) else {}
-    return reply if len(parts) == 1 else _part(found, parts, number, tool=reads, following=following)
+    return reply if len(parts) == 1 else _part(place, parts, number, tool=reads, following=following)
 
 
 def _part(
-    found: Attachment, parts: Sequence[str], number: int, *, tool: str, following: Mapping[str, str]
+    place: Mapping[str, str], parts: Sequence[str], number: int, *, tool: str, following: Mapping[str, str]
 ) -> ToolReply:
     text, of = parts[number - 1], f"part {number} of {len(parts)}"
-    value = {**_place(found), "content": text, "part": number, "parts": len(parts)}
+    value = {**place, "content": text, "part": number, "parts": len(parts)}
     if not following:
         return ToolReply(text=f"{text}\n\n[This was {of}.]", value=value)
     *_, (key, reference) = following.items()
@@ -186,8 +190,12 @@ def _own(program: Program, held: Iterable[Attachment]) -> list[Attachment]:
     return [item for item in held if item.owner == program.id]
 
 
-def _place(item: Attachment) -> dict[str, Any]:
-    return {"index": item.index, "name": item.id, "title": item.title or item.id, "format": item.format}
+def _places(held: Iterable[Attachment]) -> list[dict[str, str]]:
+    return [_place(name, item) for item, name in resource_names(held).items()]
+
+
+def _place(index: str, item: Attachment) -> dict[str, str]:
+    return {"index": index, "name": item.id, "title": item.title or item.id, "format": item.format}
 
 
 # Everything
