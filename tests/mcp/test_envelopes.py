@@ -1,11 +1,14 @@
 """What is no message of JSON-RPC is refused by its number and in words of ours, in every revision."""
 
+import io
 import json
 
 import pytest
 
 from tests.flood_play import LEAN, Work
 from tests.mcp_play import HANDSHAKE, MODERN
+from workrail_site.mcp.stdio.lines import converse
+from workrail_site.mcp.stdio.talks import DialectTalk
 
 PARSE, REQUEST, PARAMS = -32700, -32600, -32602
 
@@ -66,6 +69,37 @@ def test_what_is_no_message_is_refused_by_its_number_in_plain_words(wire, bodies
         assert error["data"]["details"]["suggestion"]
         assert not [word for word in LIBRARIES if word in response.text]
         assert response.json()["id"] == (7 if bodies is NO_PARAMS else None) or bodies in (NO_REQUEST, HALF_AN_ANSWER)
+
+
+def by_lines(dialect, *lines):
+    """The answers to lines that are judged before any dialect is needed for them."""
+    sink = io.BytesIO()
+    talk = DialectTalk(dialect, load=lambda: None)
+    converse(source=io.BytesIO(b"\n".join(lines)), sink=sink, talk=talk, max_bytes=1_000_000)
+    return [json.loads(each) for each in sink.getvalue().splitlines()]
+
+
+@pytest.mark.parametrize("dialect", ["lookup", "rail"])
+@pytest.mark.parametrize("method", ["ping", "tools/list", "initialize", "shutdown"])
+@pytest.mark.parametrize(
+    ("bodies", "code"),
+    [(NO_REQUEST, REQUEST), (NO_ID[1:], REQUEST), (NO_PARAMS, PARAMS)],
+    ids=["request", "id", "params"],
+)
+def test_a_line_that_is_no_message_is_refused_by_the_same_number_as_a_body(dialect, method, bodies, code):
+    for body in bodies:
+        (told,) = by_lines(dialect, body.replace("tools/list", method).encode())
+
+        assert told["error"]["code"] == code, body
+        assert told["id"] == (7 if bodies is NO_PARAMS else None) or bodies is NO_REQUEST
+
+
+def test_a_notification_whose_params_are_not_right_is_answered_by_no_line():
+    notices = [
+        json.dumps({"jsonrpc": "2.0", "method": "notifications/x", "params": wrong}) for wrong in ([], [1], "x", 5)
+    ]
+
+    assert by_lines("rail", *(each.encode() for each in notices)) == []
 
 
 @pytest.mark.parametrize(

@@ -84,11 +84,11 @@ NO_MESSAGES = [
     ),
     (
         b'{"jsonrpc":"2.0","id":true,"method":"ping"}',
-        b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request","data":{"details":"id must be a string or a number"}}}',
+        b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request","data":{"details":"id must be a string or a whole number"}}}',
     ),
     (
         b'{"jsonrpc":"2.0","id":5,"method":"ping","params":7}',
-        b'{"jsonrpc":"2.0","id":5,"error":{"code":-32600,"message":"Invalid Request","data":{"details":"params must be an object"}}}',
+        b'{"jsonrpc":"2.0","id":5,"error":{"code":-32602,"message":"Invalid params","data":{"details":"params must be an object"}}}',
     ),
     (
         b"[]",

@@ -9,7 +9,7 @@ from workrail_site.bodies import Scope, Send
 from workrail_site.json_rpc import RpcCode
 from workrail_site.mcp.envelopes import NoMessageError, message_in, refuse_message, unreadable
 from workrail_site.mcp.exchange import answer_one
-from workrail_site.mcp.messages import Json, RpcError, failed, is_whole, request_of, usable_id
+from workrail_site.mcp.messages import Json, RpcError, failed, is_whole, refusal_to, request_of
 from workrail_site.mcp.revisions import BATCHES, VERSION_HEADER
 
 MAX_MESSAGES = 100
@@ -65,13 +65,11 @@ async def _answer(server: Server[Any], message: Any) -> Json | None:
             return None
         if request.method == "initialize":
             return failed(request.id, RpcError(RpcCode.INVALID_REQUEST, {"details": "initialize is never in a batch"}))
-        request_id = request.id if isinstance(request.id, str | int) else str(request.id)
-        said = await answer_one(
-            server=server, request_id=request_id, method=request.method, params=dict(request.named), version=BATCHES
+        return await answer_one(
+            server=server, request_id=request.id, method=request.method, params=dict(request.params), version=BATCHES
         )
     except RpcError as error:
-        return failed(usable_id(message), error)
-    return {**said, "id": request.id}
+        return refusal_to(message, error)
 
 
 async def _send(send: Send, status: int, said: Json | list[Json]) -> None:

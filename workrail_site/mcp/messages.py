@@ -16,7 +16,6 @@ Json = dict[str, Any]
 
 # Whole numbers beyond what is held exactly would be answered under another id.
 _LEAST, _MOST = -(2**63), 2**64 - 1
-_EXACT = 2.0**53
 _ESCAPED_SURROGATE = b"\\ud"
 _METHOD_CHARACTERS = 100
 
@@ -38,17 +37,10 @@ class RpcError(Exception):
 class Request:
     """`id` is None for a notification, which is never answered."""
 
-    id: str | int | float | None
+    id: str | int | None
     method: str
-    params: Mapping[str, Any] | list[Any]
+    params: Mapping[str, Any]
     body: Json
-
-    @property
-    def named(self) -> Mapping[str, Any]:
-        """Raises RpcError when the parameters are a list: no method here takes one."""
-        if isinstance(self.params, list):
-            raise RpcError(RpcCode.INVALID_PARAMS, {"details": "params must be an object"})
-        return self.params
 
 
 def read_json(data: bytes) -> Any:
@@ -105,28 +97,33 @@ def request_of(message: Any) -> Request | None:
     if not isinstance(message.get("method"), str):
         raise _invalid("method must be a string")
     if "id" in message and usable_id(message) is None:
-        raise _invalid("id must be a string or a number")
+        raise _invalid("id must be a string or a whole number")
     if not is_method(message["method"]):
         raise RpcError(RpcCode.METHOD_NOT_FOUND, {"details": "no method has such a name"})
     params = message.get("params")
-    if params is not None and not isinstance(params, dict | list):
-        raise _invalid("params must be an object")
+    if not isinstance(params, dict | None):
+        raise RpcError(RpcCode.INVALID_PARAMS, {"details": "params must be an object"})
     return Request(id=usable_id(message), method=message["method"], params=params or {}, body=message)
 
 
-def usable_id(message: Any) -> str | int | float | None:
+def usable_id(message: Any) -> str | int | None:
     """The id of a message that is not right may still be right."""
     found = message.get("id") if isinstance(message, dict) else None
-    if isinstance(found, float) and abs(found) >= _EXACT:
+    return found if isinstance(found, str | int) and is_id(found) else None
+
+
+def refusal_to(message: Any, error: RpcError) -> Json | None:
+    """The answer to what `request_of` has refused. None for a notification: only of what is no message its sender is told."""
+    if isinstance(message, dict) and "id" not in message and error.code != RpcCode.INVALID_REQUEST:
         return None
-    return found if isinstance(found, str | int | float) and not isinstance(found, bool) else None
+    return failed(usable_id(message), error)
 
 
-def answered(request_id: str | float | None, result: Any) -> Json:
+def answered(request_id: str | int | None, result: Any) -> Json:
     return {"jsonrpc": "2.0", "id": request_id, "result": result}
 
 
-def failed(request_id: str | float | None, error: RpcError) -> Json:
+def failed(request_id: str | int | None, error: RpcError) -> Json:
     return {"jsonrpc": "2.0", "id": request_id, "error": error.as_json()}
 
 

@@ -118,7 +118,7 @@ class BridgeTalk:
         """A call that begins something has a name, so that it can be repeated; a client that names its calls has done so."""
         if _tool_in(request) not in self._nameable:
             return request.body
-        params = dict(request.named)
+        params = dict(request.params)
         meta = params.get("_meta")
         if meta is not None and not isinstance(meta, dict):
             return request.body
@@ -228,7 +228,7 @@ def _sendable(said: object) -> str:
 
 
 def _tool_in(request: Request) -> str:
-    name = request.params.get("name") if isinstance(request.params, dict) else None
+    name = request.params.get("name")
     return name if request.method == "tools/call" and isinstance(name, str) else ""
 
 

@@ -14,6 +14,7 @@ from workrail_site.mcp.messages import (
     answered,
     failed,
     parse,
+    refusal_to,
     request_of,
     usable_id,
     written,
@@ -117,7 +118,7 @@ def _one(message: Any, talk: Talk) -> tuple[Json | None, int | None]:
             return None, None
         return answered(request.id, talk.answer(request)), None
     except RpcError as error:
-        return failed(request_id, error), None
+        return refusal_to(message, error), None
     except FinishedError as end:
         return answered(request_id, end.result), 0
     except FatalError as end:

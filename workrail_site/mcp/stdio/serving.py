@@ -107,7 +107,7 @@ class _LookupAnswers:
         self._tools = {tool.name: tool for tool in server.tools()}
 
     async def __call__(self, request: Request, _version: str | None, _client: Mapping[str, Any]) -> Any:
-        given = {name: value for name, value in request.named.items() if name != "_meta"}
+        given = {name: value for name, value in request.params.items() if name != "_meta"}
         match request.method:
             case "tools/list" if given.get("cursor"):
                 raise RpcError(RpcCode.INVALID_PARAMS, {"details": "this list has one page and gave no cursor"})
@@ -154,10 +154,10 @@ class _SdkAnswers:
 
     async def __call__(self, request: Request, version: str | None, client: Mapping[str, Any]) -> Any:
         connection = _connection(request, version, client)
-        context = Context(request_id=_id_for_sdk(request))
+        context = Context(request_id="" if request.id is None else request.id)
         try:
             return await serve_one(
-                self._sdk, context, request.method, request.named, connection=connection, lifespan_state={}
+                self._sdk, context, request.method, request.params, connection=connection, lifespan_state={}
             )
         except RpcError:
             raise
@@ -173,14 +173,10 @@ def rpc_error_of(error: Exception) -> RpcError:
 def _connection(request: Request, version: str | None, client: Mapping[str, Any]) -> Connection:
     if version is not None:
         return Connection.from_envelope(version, client.get("clientInfo"), client.get("capabilities"))
-    route = classify_inbound_request({"method": request.method, "params": dict(request.named)})
+    route = classify_inbound_request({"method": request.method, "params": dict(request.params)})
     if isinstance(route, InboundLadderRejection):
         raise RpcError(route.code, route.data, message=route.message)
     return Connection.from_envelope(route.protocol_version, route.client_info, route.client_capabilities)
-
-
-def _id_for_sdk(request: Request) -> str | int:
-    return request.id if isinstance(request.id, str | int) else str(request.id)
 
 
 def _no_method(name: str) -> RpcError:

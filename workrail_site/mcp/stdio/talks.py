@@ -36,14 +36,16 @@ class DialectTalk:
     def answer(self, request: Request) -> Any:
         match request.method:
             case "initialize":
-                answer = greet(self._dialect, request.named)
-                self._version, self._client = answer["protocolVersion"], request.named
+                answer = greet(self._dialect, request.params)
+                self._version, self._client = answer["protocolVersion"], request.params
                 return answer
             case "ping":
                 return {}
             case "shutdown":
                 raise FinishedError
-            case "server/discover" if self._says_version(request) and (found := discover(self._dialect, request.named)):
+            case "server/discover" if self._says_version(request) and (
+                found := discover(self._dialect, request.params)
+            ):
                 return found
             case _:
                 return self._answer_by_dialect(request)
