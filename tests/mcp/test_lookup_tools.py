@@ -192,6 +192,24 @@ def test_a_refusal_is_the_error_of_the_contract_where_the_revision_has_room_for_
     assert modern["result"]["structuredContent"]["code"]
 
 
+@pytest.mark.parametrize("method", ["non_existent_tool", "no/such", "tasks/list", "logging/setLevel"])
+@pytest.mark.parametrize("version", [MODERN, HANDSHAKE, "2025-03-26", "2024-11-05", None])
+def test_a_method_that_there_is_not_is_named_as_the_contract_says_in_every_revision(wire, method, version):
+    params = {"level": "info"} if method == "logging/setLevel" else {}
+
+    fault = wire.send(method, params, version=version, path="/mcp/lookup").json()["error"]
+
+    assert fault == {"code": -32601, "message": "Method not found", "data": {"method": method}}
+
+
+def test_a_method_that_there_is_not_is_named_in_a_batch_too(wire):
+    batch = json.dumps([{"jsonrpc": "2.0", "id": 1, "method": "non_existent_tool"}]).encode()
+
+    (told,) = wire.post(batch, path="/mcp/lookup", **{"MCP-Protocol-Version": "2025-03-26"}).json()
+
+    assert told["error"] == {"code": -32601, "message": "Method not found", "data": {"method": "non_existent_tool"}}
+
+
 @pytest.mark.parametrize("skill", ["nowhere", "drawing#part-9"])
 def test_a_skill_or_a_part_that_is_not_there_is_no_workflow_that_is_not_found(desk, wire, skill):
     publish_folder(desk, folder(activity("work"), **{"skills__00-drawing.md": b"# Drawing\n"}))

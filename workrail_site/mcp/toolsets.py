@@ -26,7 +26,7 @@ from teams_app.engine.redaction import read_kept, shown_without_keys
 from workrail_site import dialects
 from workrail_site.dialects.introductions import VERSION, Introduction
 from workrail_site.dialects.suggestions import in_words_of
-from workrail_site.json_rpc import RpcCode
+from workrail_site.json_rpc import RPC_WORDS, RpcCode
 from workrail_site.mcp.answers import ToolReply, protocol_error, refusal_of, refused, result_bytes, result_of
 from workrail_site.mcp.arguments import read_arguments
 from workrail_site.mcp.calling import TracedCall, acting, caller, given_to, name_call
@@ -42,6 +42,7 @@ from workrail_site.mcp.workers import Workers
 from workrail_site.parties import party_of
 
 _HINTS = "_tool_hints"
+_METHOD_CHARACTERS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,6 +193,7 @@ class DialectServer:
         )
         offer(server, dialect=self.name, workers=workers)
         if self.faults is not None:
+            server.middleware.append(_naming_unknown_methods)
             for tool in self.tools():
                 server.add_request_handler(tool.name, mcp_types.RequestParams, _as_method(tool, self.faults, workers))
         return server
@@ -271,6 +273,22 @@ def _as_method(
         return reply.value
 
     return handle
+
+
+async def _naming_unknown_methods(ctx: ServerRequestContext[Any, Any], call_next: Any) -> Any:
+    """As the contract of such a dialect tells it. The SDK's own data of this error are the bare name."""
+    try:
+        return await call_next(ctx)
+    except MCPError as error:
+        if error.error.code != RpcCode.METHOD_NOT_FOUND:
+            raise
+        raise no_such_method(ctx.method) from None
+
+
+def no_such_method(name: str) -> MCPError:
+    shown = shown_without_keys(name, most=_METHOD_CHARACTERS)
+    code = RpcCode.METHOD_NOT_FOUND
+    return MCPError(code=code, message=RPC_WORDS[code], data={"method": shown})
 
 
 def hinted(hints: Hints) -> Callable[[Callable[..., ToolReply]], Callable[..., ToolReply]]:

@@ -17,10 +17,9 @@ from mcp.shared.inbound import InboundLadderRejection, classify_inbound_request
 from teams_app.engine.actors import Actor, Door
 from teams_app.engine.errors import UnauthenticatedError, WorkrailError
 from teams_app.engine.ids import uuid7
-from teams_app.engine.redaction import shown_without_keys
 from traces_app.services.recording import close_recorder
 from workrail_site import admission
-from workrail_site.dialects.lookup.faults import fault_of, made
+from workrail_site.dialects.lookup.faults import fault_of
 from workrail_site.json_rpc import RpcCode
 from workrail_site.mcp.answers import ToolReply, protocol_error, refusal_of, result_of
 from workrail_site.mcp.calling import Caller, caller, calls_as
@@ -30,7 +29,7 @@ from workrail_site.mcp.messages import Request, RpcError
 from workrail_site.mcp.revisions import SEED
 from workrail_site.mcp.stdio.greeting import LOOKUP
 from workrail_site.mcp.stdio.lines import FatalError
-from workrail_site.mcp.toolsets import DialectServer, all_servers, reply_or_fault
+from workrail_site.mcp.toolsets import DialectServer, all_servers, no_such_method, reply_or_fault
 from workrail_site.mcp.workers import Workers
 
 # Beside its tools, what the other dialects offer too.
@@ -120,7 +119,7 @@ class _LookupAnswers:
             case name if name in self._tools:
                 return (await self._reply(name, given)).value
             case name:
-                raise _no_method(name)
+                raise rpc_error_of(no_such_method(name))
 
     async def _call(self, given: Mapping[str, Any]) -> dict[str, Any]:
         name, arguments = given.get("name"), given.get("arguments") or {}
@@ -129,7 +128,7 @@ class _LookupAnswers:
         if not isinstance(arguments, dict):
             raise RpcError(RpcCode.INVALID_PARAMS, {"details": "arguments must be an object"})
         if name not in self._tools:
-            raise _no_method(name)
+            raise rpc_error_of(no_such_method(name))
         reply = await self._reply(name, arguments)
         result = result_of(reply, text_only=caller().text_only)
         return {key: result[key] for key in ("content", "structuredContent") if key in result}
@@ -177,8 +176,3 @@ def _connection(request: Request, version: str | None, client: Mapping[str, Any]
     if isinstance(route, InboundLadderRejection):
         raise RpcError(route.code, route.data, message=route.message)
     return Connection.from_envelope(route.protocol_version, route.client_info, route.client_capabilities)
-
-
-def _no_method(name: str) -> RpcError:
-    fault = made(RpcCode.METHOD_NOT_FOUND, method=shown_without_keys(name, most=200))
-    return RpcError(fault.code, dict(fault.data), message=fault.message)
