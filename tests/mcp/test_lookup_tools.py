@@ -100,6 +100,22 @@ def test_a_workflow_is_found_by_either_name_of_its_argument_and_in_parts(library
     assert preview["firstStep"]["prompt"]
 
 
+def test_two_names_of_one_argument_are_taken_where_they_agree_and_refused_where_they_differ(library, raw, wire):
+    for given in (
+        {"id": "meta", "workflowId": "meta"},
+        {"id": "meta", "workflowId": None},
+        {"id": None, "workflowId": "meta"},
+    ):
+        assert raw("workflow_get", **given)["structuredContent"]["name"]
+    for given in ({"id": "wr.code-review", "workflowId": "meta"}, {"workflowId": "meta", "id": "wr.code-review"}):
+        refused = raw("workflow_get", **given)["structuredContent"]
+        by_http = wire.send("workflow_get", given, version=HANDSHAKE, path="/mcp/lookup").json()["error"]
+
+        assert (refused["code"], refused["details"]["parameter"]) == ("VALIDATION_ERROR", "workflowId")
+        assert refused["details"]["suggestion"] == "Send id alone."
+        assert (by_http["code"], "Send id alone." in by_http["data"]["details"]) == (-32602, True)
+
+
 def test_the_skill_that_a_step_says_to_apply_can_be_read_as_the_guidance_says(library, call, raw):
     first = call("workflow_next", workflowId="work-package", completedSteps=[])
     said = first["guidance"]["prompt"].rpartition("Read the skill with workflow_get: ")[2]

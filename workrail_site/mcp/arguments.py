@@ -47,6 +47,23 @@ def read_arguments(
     return {name: getattr(read, name) for name in type(read).model_fields}
 
 
+def under_own_names(given: Mapping[str, Any], renamed: Mapping[str, str]) -> dict[str, Any]:
+    """What was sent under another name of an argument, under its own. Raises InvalidInputError when the two say different things."""
+    known = {name: value for name, value in given.items() if name not in renamed}
+    for other, own in renamed.items():
+        said = given.get(other)
+        if said is None:
+            continue
+        if known.get(own, said) not in (None, said):
+            raise InvalidInputError(
+                f"{other} is another name of {own}, and the two differ. Send {own} alone.",
+                suggestion=f"Send {own} alone.",
+                details={"parameter": other},
+            )
+        known[own] = said
+    return known
+
+
 def _unquoted(schema: Mapping[str, Any], name: str, value: Any) -> Any:
     """Some clients send an object or a list as the text of its JSON, within an object too."""
     node = schema["properties"].get(name, {})

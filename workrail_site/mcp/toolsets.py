@@ -28,7 +28,7 @@ from workrail_site.dialects.introductions import VERSION, Introduction
 from workrail_site.dialects.suggestions import in_words_of
 from workrail_site.json_rpc import RPC_WORDS, RpcCode
 from workrail_site.mcp.answers import ToolReply, protocol_error, refusal_of, refused, result_bytes, result_of
-from workrail_site.mcp.arguments import read_arguments
+from workrail_site.mcp.arguments import read_arguments, under_own_names
 from workrail_site.mcp.calling import TracedCall, acting, caller, given_to, name_call
 from workrail_site.mcp.cursors import refuse_cursor
 from workrail_site.mcp.eliciting import Asking, Conversation, may_ask
@@ -93,8 +93,7 @@ class Tool:
         """The reply itself. Raises a refusal, and nothing else: a defect is logged, and told in words that tell nothing."""
         traced = TracedCall(dialect=self.dialect, tool=self.name, given=given)
         try:
-            known = {self.renamed.get(name, name): value for name, value in given.items()}
-            kept = read_kept(known)
+            kept = read_kept(under_own_names(given, self.renamed))
             arguments = read_arguments(tool=self.name, model=self.arguments, schema=self.schema, given=kept.value)
             reply = self._replied(arguments, given).telling(hidden=kept.hidden)
         except Exception as error:  # noqa: BLE001  the outermost of a tool
