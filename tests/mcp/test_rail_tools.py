@@ -8,7 +8,7 @@ from tests.checkpoint_cast import publish_folder
 from tests.run_cast import NOTES, notes_free, plain_steps, published
 from tests.workflow_cast import NOW, publish
 from workflows_app.engine.source import Source, SourceFormat
-from workflows_app.services import workflows
+from workflows_app.services import extensions, workflows
 
 OUTPUT = {"notesMarkdown": NOTES}
 TOOLS = {
@@ -213,6 +213,26 @@ def test_the_pinned_program_of_a_run_is_found_by_its_hash(wire, desk, begun):
     seen = wire.value("inspect_workflow", workflowId="team.sample", part="pinned", workflowHash=pinned)
 
     assert (seen["workflowHash"], seen["files"][0]["path"]) == (pinned, "program.json")
+
+
+@pytest.mark.parametrize("asked", [{"part": "pinned"}, {"part": "skill", "skill": "drafting"}], ids=["pinned", "skill"])
+def test_the_hash_of_another_workflow_than_the_one_that_is_named_is_refused(wire, desk, begun, asked):
+    published(desk, *plain_steps(1), workflow_id="team.other")
+    pinned = begun["workflow"]["workflowHash"]
+
+    refused = wire("inspect_workflow", workflowId="team.other", workflowHash=pinned, **asked)
+    unknown = wire("inspect_workflow", workflowId="team.nowhere", workflowHash=pinned, **asked)
+
+    for told in (refused, unknown):
+        assert (told.code, told.value["details"]["parameter"]) == ("VALIDATION_ERROR", "workflowHash")
+        assert "team.sample" in told.value["details"]["suggestion"]
+
+
+def test_the_pinned_program_is_found_by_another_name_of_its_workflow_too(wire, desk, begun):
+    extensions.set_alias(actor=desk.person, alias="team.brief", workflow_id="team.sample", now=NOW)
+    pinned = begun["workflow"]["workflowHash"]
+
+    assert wire.value("inspect_workflow", workflowId="team.brief", part="pinned", workflowHash=pinned)["files"]
 
 
 def test_another_teams_pinned_program_is_the_same_as_none(stranger, begun):

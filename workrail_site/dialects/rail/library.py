@@ -126,7 +126,7 @@ def inspect(
             return _documents(about, [_document_of(program)], cursor)
         case Part.PINNED:
             pinned = _hash_of(workflow_hash)
-            program = read_pinned(actor=actor, workflow_hash=pinned)
+            program = read_pinned(actor=actor, workflow_id=workflow_id.strip(), workflow_hash=pinned)
             about = {"workflowId": program.id, "part": part.value, "workflowHash": pinned}
             return _documents(about, [_document_of(program)], cursor)
         case Part.SKILL:
@@ -158,7 +158,7 @@ def _skill_text(workflow_id: str, named: str, workflow_hash: str | None) -> str:
     """As it is published, or as the program of a run has it, which goes on with that."""
     actor, pinned = acting(), (workflow_hash or "").strip()
     if pinned:
-        program = find_pinned(actor=actor, workflow_hash=pinned)
+        program = find_pinned(actor=actor, workflow_id=workflow_id.strip(), workflow_hash=pinned)
         return attachment_of(actor=actor, program=program, held=HandedOut.SKILLS, name=named).text
     try:
         return read_skill(actor=actor, workflow_id=workflow_id, skill_id=named)
