@@ -1,5 +1,7 @@
 """Skills, resources, templates and rules: where they are found, and what a program holds of them."""
 
+import re
+
 import pytest
 
 from tests.activity_folders import (
@@ -17,6 +19,7 @@ from tests.activity_folders import (
 )
 from workflows_app.engine import canonical
 from workflows_app.engine.activities.references import find_resource, find_skill
+from workflows_app.engine.places import replacement
 from workflows_app.engine.problems import ProblemCode, Severity
 from workflows_app.engine.program import ProvenanceKind, workflow_hash
 from workflows_app.engine.source import ContentKind, Library, Strictness, is_named_by_content
@@ -346,6 +349,52 @@ def test_a_listed_activity_that_is_nowhere_is_an_error(reference):
     compilation = compiled(folder(about=workflow(activities=[reference])), library=library(side=SIDE))
     problem = only(compilation.errors, ProblemCode.UNKNOWN_ACTIVITY)
     assert (problem.file, problem.path) == ("workflow.toon", "activities[0]")
+
+
+LENT = {
+    f"activities__{place}": activity(place[3:-5])
+    for place in ("03-research.toon", "11-complete.toon", "lent__07-ask.toon")
+}
+
+
+def named_in(suggestion):
+    """The files that a next move offers: the one that was meant, or those that there are."""
+    meant = re.findall(r"Did you mean '([^']+)'", suggestion)
+    return meant or suggestion.removeprefix("Known: ").removesuffix(".").split(", ")
+
+
+@pytest.mark.parametrize(
+    ("reference", "offered"),
+    [
+        ("side/14-complete.yaml", ["side/11-complete.toon"]),
+        ("side/03-reserch.toon", ["side/03-research.toon"]),
+        ("side/03-reserch", ["side/03-research.toon"]),
+        ("../side/activities/03-reserch.toon", ["side/03-research.toon"]),
+        ("side/zzz", ["side/03-research.toon", "side/11-complete.toon", "side/lent/07-ask.toon"]),
+        ("01-wrok.toon", ["01-work.toon"]),
+        ("plan/01-wrok.toon", ["01-work.toon"]),
+        ("activities/zzz", ["01-work.toon"]),
+    ],
+)
+def test_what_is_offered_for_a_listed_activity_that_is_nowhere_can_be_listed(reference, offered):
+    def listing(listed):
+        return compiled(folder(about=workflow(activities=[listed])), library=library(side=LENT))
+
+    problem = only(listing(reference).errors, ProblemCode.UNKNOWN_ACTIVITY)
+
+    assert named_in(problem.suggestion) == offered
+    for name in offered:
+        assert listing(name).errors == ()
+
+
+def test_a_listed_activity_that_is_nowhere_is_mended_by_what_was_meant():
+    reference = "side/14-complete.yaml"
+    compilation = compiled(folder(about=workflow(activities=[reference])), library=library(side=LENT))
+    problem = only(compilation.errors, ProblemCode.UNKNOWN_ACTIVITY)
+
+    change = replacement(message=problem.message, suggestion=problem.suggestion, line=f"- {reference}")
+
+    assert change == (reference, "side/11-complete.toon")
 
 
 def test_a_borrowed_activity_that_is_broken_is_an_error_with_its_folder():

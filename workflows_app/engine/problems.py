@@ -121,15 +121,17 @@ class WorkflowProblem:
         return {"code": self.code.value, "severity": self.severity.value, "message": self.message, **said}
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A suggestion for a misspelt word, or the first few known ones; empty when nothing is known."""
+def did_you_mean(word: str, known: Iterable[str], *, before: str = "") -> str:
+    """A suggestion for a misspelt word, or the first few known ones; empty when nothing is known. What stands `before` each
+    where it is written is not compared.
+    """
     candidates = sorted(str(name) for name in set(known) if len(name) <= _SHOWN_NAME_CHARS)
     close = closest(word, candidates)
     if close is not None:
-        return f"Did you mean {close!r}?"
+        return f"Did you mean {before + close!r}?"
     if not candidates:
         return ""
-    shown = ", ".join(candidates[:8])
+    shown = ", ".join(before + name for name in candidates[:8])
     return f"Known: {shown}{', …' if len(candidates) > 8 else ''}."
 
 

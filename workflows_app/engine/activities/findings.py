@@ -42,13 +42,15 @@ class FolderFindings:
         for problem in problems:
             self.add(problem)
 
-    def hint(self, word: str, *known: Iterable[str]) -> str:
-        """The nearest known name, or some of those there are; nothing once too many names were compared."""
+    def hint(self, word: str, *known: Iterable[str], before: str = "") -> str:
+        """The nearest known name, or some of those there are, with what stands `before` each; nothing once too many names were
+        compared.
+        """
         if self._comparisons <= 0:
             return ""
         names = {name for names in known for name in names if len(name) <= SHOWN_CHARS}
         self._comparisons -= len(names) + 1
-        return did_you_mean(word[:SHOWN_CHARS], names)
+        return did_you_mean(word[:SHOWN_CHARS], names, before=before)
 
     @property
     def is_full(self) -> bool:

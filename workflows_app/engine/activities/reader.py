@@ -243,8 +243,11 @@ class _Compiler:
         if entry is None:
             message = f"No activity file {reference[:80]!r} is in this folder or in another workflow."
             folder = self._neighbours.folder(home) if home else None
-            names = _file_names(folder or self._folder)
-            hint = self._neighbours.unpublished(home) or self._findings.hint(reference.rpartition("/")[2], names)
+            hint = self._neighbours.unpublished(home) or self._findings.hint(
+                reference.rpartition("/")[2],
+                _file_names(folder or self._folder),
+                before="" if folder is None else f"{home}/",
+            )
             self._shape.problem(
                 ProblemCode.UNKNOWN_ACTIVITY,
                 place,
