@@ -252,11 +252,17 @@ def problem_of(*, error: WorkrailError, instance: str, request_id: str) -> Probl
     )
 
 
-def too_large(*, limit_bytes: int) -> PayloadTooLargeError:
+def too_large(*, limit_bytes: int, suggestion: str = "Send less, or in parts.") -> PayloadTooLargeError:
     return PayloadTooLargeError(
         f"The body is longer than {limit_bytes} bytes.",
-        suggestion="Send less, or in parts.",
+        suggestion=suggestion,
         details={"maxBytes": limit_bytes},
+    )
+
+
+def too_many(*, count: int, of: str, suggestion: str) -> PayloadTooLargeError:
+    return PayloadTooLargeError(
+        f"A form has at most {count} {of}, and this one more.", suggestion=suggestion, details={"maxCount": count}
     )
 
 

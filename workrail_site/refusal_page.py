@@ -20,6 +20,7 @@ _TITLES = {
     "NOT_FOUND": "Nothing is here",
     "CSRF_FAILED": "This form is out of date",
     "METHOD_NOT_ALLOWED": "This is no page",
+    "PAYLOAD_TOO_LARGE": "That is too long",
     "RATE_LIMITED": "Too much at once",
     "INTERNAL_ERROR": "Something went wrong",
     "SERVICE_UNAVAILABLE": "Workrail cannot answer now",

@@ -5,6 +5,8 @@ from typing import Any
 import msgspec
 import psycopg
 import structlog
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
 from django.db import DatabaseError, DataError, InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed
 from django.utils.module_loading import import_string
@@ -21,6 +23,8 @@ from workrail_site.errors import (
     ServiceUnavailableError,
     problem_of,
     retry_after_seconds,
+    too_large,
+    too_many,
 )
 from workrail_site.refusal_page import STUDIO, draw_refusal
 
@@ -28,6 +32,9 @@ log = structlog.get_logger(__name__)
 
 _UNAUTHORIZED = 401
 _OF_OURS = 500
+_IN_PARTS = (
+    "Nothing was saved. Go back to what you typed, and send less at once; a large workflow is imported as a zip."
+)
 _SESSIONS = '"sessions_app_worksession"'
 # Found when it is needed: its pages refuse, too.
 _SITE = "workrail_site.studio.studio"
@@ -100,13 +107,22 @@ def _held(cause: psycopg.Error) -> WorkrailError:
     )
 
 
-def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001  Django's signature
-    return refuse(
-        request=request,
-        error=InvalidInputError(
-            "The request is not valid HTTP for this server.",
-            suggestion="Check the host name and the form of the request.",
-        ),
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return refuse(request=request, error=_said_of_form(request, exception))
+
+
+def _said_of_form(request: HttpRequest, exception: Exception) -> WorkrailError:
+    """What Django does not read of a form, and why; the rest is no HTTP."""
+    if isinstance(exception, RequestDataTooBig):
+        more = {"suggestion": _IN_PARTS} if request.path.startswith(STUDIO) else {}
+        return too_large(limit_bytes=settings.DATA_UPLOAD_MAX_MEMORY_SIZE, **more)
+    if isinstance(exception, TooManyFieldsSent):
+        return too_many(count=settings.DATA_UPLOAD_MAX_NUMBER_FIELDS, of="fields", suggestion="Fill in fewer at once.")
+    if isinstance(exception, TooManyFilesSent):
+        return too_many(count=settings.DATA_UPLOAD_MAX_NUMBER_FILES, of="files", suggestion="Pack them as a zip.")
+    return InvalidInputError(
+        "The request is not valid HTTP for this server.",
+        suggestion="Check the host name and the form of the request.",
     )
 
 

@@ -98,7 +98,8 @@ class FormsOfStrangers:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         is_large = int(request.META.get("CONTENT_LENGTH") or 0) > MOST_BYTES_OF_STRANGERS
         if is_large and request.content_type in _FORMS and not _is_asked_who(request):
-            return refuse(request=request, error=too_large(limit_bytes=MOST_BYTES_OF_STRANGERS))
+            error = too_large(limit_bytes=MOST_BYTES_OF_STRANGERS, suggestion="Send less, or sign in first.")
+            return refuse(request=request, error=error)
         return self._get_response(request)
 
 

@@ -1,6 +1,7 @@
 """What a person sees where a page is refused, missing or broken: the Studio, plain words, and the next move."""
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import OperationalError, connection
 from django.test import Client
 
@@ -144,3 +145,64 @@ def test_what_is_refused_before_anybody_looks_is_a_page_too_for_people(settings)
 def test_the_theme_is_kept_on_pages_before_anybody_has_signed_in():
     for path in ("/studio/login/", "/studio/join/nothing-like-it/", "/studio/password/nothing-like-it/"):
         assert 'data-theme="dark"' in browser().get(path).content.decode(), path
+
+
+MIB = 1024 * 1024
+LONG_FORMS = {
+    "an act of a row": "/studio/workflows_app/workflow/00000000-0000-7000-8000-000000000000/save/",
+    "a page of its own": "/studio/workflows_app/workflow/00000000-0000-7000-8000-000000000000/edit/",
+    "an act of a list": NEW_KEY,
+    "an import": "/studio/workflows_app/workflow/import/",
+    "a switch": "/studio/team/",
+    "the theme": "/studio/theme/",
+    "home": "/studio/",
+    "signing in": "/studio/login/",
+    "what nobody knows": "/studio/nowhere/",
+}
+WRITTEN = {
+    "as addresses are": lambda text: {"data": f"text={text}", "content_type": "application/x-www-form-urlencoded"},
+    "in parts": lambda text: {"data": {"text": text}},
+}
+
+
+def proving(person):
+    """A browser whose forms are looked through for their proof before a page is asked."""
+    client = browser(person, enforce_csrf_checks=True)
+    client.cookies["csrftoken"] = "a" * 32
+    return client
+
+
+def refused_form(answer, *words):
+    page = content_of(shown(answer, 413))
+    assert "That is too long" in page
+    assert "valid HTTP" not in page
+    for each in words:
+        assert each in page
+
+
+@pytest.mark.parametrize("enter", [browser, proving])
+@pytest.mark.parametrize("path", LONG_FORMS.values(), ids=LONG_FORMS)
+def test_a_form_that_is_too_long_says_how_long_one_may_be_and_what_to_do(house, path, enter):
+    for written in WRITTEN.values():
+        answer = enter(house.alice.person).post(path, **written("a" * (MIB + 10_000)))
+
+        refused_form(answer, "1048576 bytes", "Nothing was saved", "send less")
+
+
+@pytest.mark.parametrize("enter", [browser, proving])
+def test_a_form_with_too_much_in_it_says_how_much_it_may_have(house, enter):
+    fields = {f"field-{at}": "a" for at in range(1_001)}
+    files = {"uploads": [SimpleUploadedFile("a.md", b"a") for _ in range(101)]}
+
+    refused_form(enter(house.alice.person).post(LONG_FORMS["an import"], fields), "1000 fields", "fewer")
+    refused_form(enter(house.alice.person).post(LONG_FORMS["an import"], files), "100 files", "zip")
+
+
+@pytest.mark.parametrize("path", LONG_FORMS.values(), ids=LONG_FORMS)
+@pytest.mark.parametrize("size", [70_000, MIB + 10_000])
+def test_a_form_of_a_stranger_that_is_too_long_says_so_too(path, size):
+    for written in WRITTEN.values():
+        page = shown(browser().post(path, **written("a" * size)), 413)
+
+        assert "65536 bytes" in page
+        assert "sign in first" in page
