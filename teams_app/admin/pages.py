@@ -458,14 +458,17 @@ def words_of(refusal: WorkrailError) -> str:
     return " ".join(filter(None, [refusal.message, refusal.suggestion]))
 
 
+def words_of_form(form: forms.Form) -> str:
+    return " ".join(str(error) for errors in form.errors.values() for error in errors)
+
+
 def offers(actor: Actor, act: Act, row: Model | None) -> bool:
     return actor.may(act.needs) and (act.offered is None or row is None or act.offered(actor, row))
 
 
 def _refused(act: Act, form: forms.Form) -> Refused:
-    said = [str(error) for errors in form.errors.values() for error in errors]
     typed = {name: str(form[name].data or "") for name in form.fields}
-    return Refused(slug=act.slug, words=" ".join(said), typed=typed)
+    return Refused(slug=act.slug, words=words_of_form(form), typed=typed)
 
 
 def _settings_crumb() -> Crumb:

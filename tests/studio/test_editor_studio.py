@@ -412,3 +412,78 @@ def test_of_two_uploads_with_one_name_none_is_lost_in_silence(ann, told):
     assert "Two of the files are called" in refused
     assert "as a zip" in refused
     assert not Workflow.objects.exists()
+
+
+def sent_to(row, **form):
+    return {"edit": f"{ROOT}{row.pk}/edit/", "save": f"{ROOT}{row.pk}/save/"}, {**typed(good(name="Mine")), **form}
+
+
+UNREAD = {
+    "a NUL in the source": ({"text": good(name="Mine").replace("Mine", "Mine\x00")}, "line 1", "U+0000"),
+    "another control character": (
+        {"text": "\n" + good(name="Mine").replace("Mine", "\x1b[1mMine")},
+        "line 2",
+        "U+001B",
+    ),
+    "a NUL in the note": ({"message": "a\x00b"}, "note", "U+0000"),
+    "a long note": ({"message": "n" * 501}, "note", "500"),
+    "no path": ({"path": ""}, "name of the file", "open now"),
+    "a long path": ({"path": "p" * 401}, "name of the file", "400"),
+    "a NUL in the path": ({"path": "a\x00b"}, "name of the file", "U+0000"),
+    "a long name for a new file": ({"do": "add", "new_path": "p" * 401}, "name of the file", "400"),
+    "a NUL in the name of a new file": ({"do": "add", "new_path": "a\x00b"}, "name of the file", "U+0000"),
+    "no number": ({"base": "x"}, "revision", "latest"),
+    "less than one": ({"base": "-1"}, "revision", "latest"),
+    "nought": ({"base": "0"}, "revision", "latest"),
+    "no base": ({"base": ""}, "revision", "latest"),
+    "more digits than are read": ({"base": "9" * 5_000}, "revision", "latest"),
+    "a revision that is not there": ({"base": "999"}, "revision", "latest"),
+}
+
+
+@pytest.mark.parametrize("door", ["edit", "save"])
+@pytest.mark.parametrize(("form", "what", "told"), UNREAD.values(), ids=UNREAD)
+def test_what_a_form_cannot_say_is_named_and_what_was_typed_is_kept(ann, form, what, told, door):
+    row, _ = made(ann)
+    doors, given = sent_to(row, **{"message": "Why", **form})
+
+    answer = ann.post(doors[door], given)
+
+    page = html.unescape(text(answer))
+    said = re.search(r'role="alert">(.*?)</div>', page, re.DOTALL)[1]
+    assert (answer.status_code, row.revisions.count()) == (400, 1)
+    assert what in said
+    assert told in said
+    box = re.search(r"<textarea name=\"text\"[^>]*>\n?(.*?)</textarea>", page, re.DOTALL)
+    assert "readonly" not in box[0]
+    assert box[1] == re.sub("[\x00\x1b]", "\ufffd", given["text"])
+    assert f'name="message" value="{given["message"].replace(chr(0), chr(0xFFFD))}"' in page
+
+
+@pytest.mark.parametrize("form", [each[0] for each in UNREAD.values()], ids=UNREAD)
+def test_what_was_kept_of_a_form_that_was_refused_can_be_saved(ann, form):
+    row, _ = made(ann)
+    doors, given = sent_to(row, **form)
+    page = Page(ann, doors["edit"])
+    page._take(text(ann.post(doors["save"], given)))
+
+    assert page.do("save", url=doors["save"]).status_code == 302
+    assert row.revisions.count() == 2
+
+
+def test_of_a_form_that_was_refused_the_other_files_are_kept_too(ann, ends):
+    page = Page(ann, f"{ROOT}{ends.pk}/edit/")
+    page.text = page.text.replace("Ends", "Mine")
+    page.do("open:resources/blanks.md")
+    page.hidden["path"] = ""
+    page.text = "# Typed"
+    page.hidden["changed"] = json.dumps({**json.loads(page.hidden["changed"]), "templates/latin.txt": None})
+
+    assert page.do("save", url=f"{ROOT}{ends.pk}/save/").status_code == 400
+
+    carried = json.loads(page.hidden["changed"])
+    assert "title: Mine" in carried["workflow.yaml"]
+    assert carried["templates/latin.txt"] is None
+    assert page.hidden["path"] not in OF_A_FOLDER
+    assert page.text.strip() == "# Typed"
+    assert ends.revisions.count() == 1

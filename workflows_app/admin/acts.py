@@ -19,7 +19,7 @@ from workflows_app.engine.source import Source, SourceFormat
 from workflows_app.engine.starters import starter_files
 from workflows_app.engine.values import Saved
 from workflows_app.models import MESSAGE_CHARACTERS, TITLE_CHARACTERS, Revision, Workflow
-from workflows_app.selectors.sources import diff_revisions, find_revision
+from workflows_app.selectors.sources import diff_revisions
 from workflows_app.services import importing, publishing, workflows
 from workflows_app.services.importing import ImportOptions
 
@@ -181,7 +181,7 @@ def _save(order: Order) -> Done:
     row = None if order.row_id is None else Workflow.objects.filter(pk=order.row_id).first()
     if row is None:
         raise NotFoundError("There is no such workflow.", suggestion="List the workflows.")
-    revision = find_revision(row, order.values["base"])
+    revision = drafts.began_from(row, order.values["base"])
     draft = drafts.read_draft_of(order.values, revision)
     saved = workflows.revise_workflow(
         actor=order.actor,

@@ -4,17 +4,18 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from itertools import count, takewhile
 from typing import Any
 
 from django import forms
 
-from teams_app.engine.errors import InvalidInputError
+from teams_app.engine.errors import InvalidInputError, NotFoundError
 from workflows_app.admin.source_view import text_of
 from workflows_app.engine.packing import entry_file
+from workflows_app.engine.places import lines_of_text
 from workflows_app.engine.source import Origin, Source, SourceFormat, StepsSchema, Strictness
-from workflows_app.models import MESSAGE_CHARACTERS, Revision
-from workflows_app.selectors.sources import files_of
+from workflows_app.models import MESSAGE_CHARACTERS, Revision, Workflow
+from workflows_app.selectors.sources import files_of, find_revision
 
 _PATH_CHARACTERS = 400
 _ENDS = re.compile(r"(\r\n|\r|\n)")
@@ -22,14 +23,49 @@ _ENDS = re.compile(r"(\r\n|\r|\n)")
 _UNSHOWN = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 
 
+_NO_NUL = "null_characters_not_allowed"
+_AS_SHOWN = "It is shown as \ufffd: write something else there."
+_OF_PATHS = {
+    "required": "The form does not say the name of the file that was open: what was typed stands in the one that is open now.",
+    "max_length": f"The name of the file is longer than {_PATH_CHARACTERS} characters: choose a shorter one.",
+    _NO_NUL: "The name of the file has the character U+0000, which none may have: choose another one.",
+}
+_OF_BASES = dict.fromkeys(
+    ("required", "invalid", "min_value"),
+    "The form does not say the revision that it began from. It stands on the latest one now: look at it, and save again.",
+)
+
+
+class _SourceField(forms.Field):
+    """Told by its place, for a source is long: what a page could not show and get back."""
+
+    def clean(self, value: Any) -> str:
+        text = str(value or "")
+        unshown = _UNSHOWN.search(text)
+        if unshown is None:
+            return text
+        line = len(lines_of_text(_plain(text[: unshown.end()])))
+        raise forms.ValidationError(
+            f"The source has the character U+{ord(unshown[0]):04X} in line {line}, which none may have. {_AS_SHOWN}"
+        )
+
+
 class DraftForm(forms.Form):
     """`changed` are the other files that were changed, as JSON: the text of each, or null for one that is gone."""
 
-    base = forms.IntegerField(min_value=1)
-    path = forms.CharField(max_length=_PATH_CHARACTERS, strip=False)
-    text = forms.CharField(required=False, strip=False)
+    base = forms.IntegerField(min_value=1, error_messages=_OF_BASES)
+    path = forms.CharField(max_length=_PATH_CHARACTERS, strip=False, error_messages=_OF_PATHS)
+    new_path = forms.CharField(required=False, max_length=_PATH_CHARACTERS, error_messages=_OF_PATHS)
+    text = _SourceField(required=False)
     changed = forms.CharField(required=False, strip=False)
-    message = forms.CharField(required=False, max_length=MESSAGE_CHARACTERS)
+    message = forms.CharField(
+        required=False,
+        max_length=MESSAGE_CHARACTERS,
+        error_messages={
+            "max_length": f"The note has %(show_value)d characters, and at most {MESSAGE_CHARACTERS} are kept: shorten it.",
+            _NO_NUL: f"The note has the character U+0000, which no text may have. {_AS_SHOWN}",
+        },
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +133,33 @@ def begun(revision: Revision, *, path: str) -> Draft:
 
 def read_draft(form: DraftForm, revision: Revision) -> Draft:
     return read_draft_of(form.cleaned_data, revision)
+
+
+def began_from(row: Workflow, base: int) -> Revision:
+    try:
+        return find_revision(row, base)
+    except NotFoundError as missing:
+        raise InvalidInputError(missing.message, suggestion=str(_OF_BASES["invalid"])) from missing
+
+
+def as_typed(form: DraftForm, row: Workflow) -> tuple[Revision, Draft]:
+    """What a form holds that was refused, as far as a page can show it, and the revision on which that stands now."""
+    read = form.cleaned_data
+    typed = {name: read.get(name, _UNSHOWN.sub("\ufffd", form.data.get(name, ""))) for name in ("text", "message")}
+    try:
+        revision = find_revision(row, read.get("base"))
+    except NotFoundError:
+        revision = find_revision(row, None)
+    path = read.get("path") or _free_path(files_of(revision.pk))
+    given = {**typed, "base": revision.number, "path": path, "changed": form.data.get("changed", "")}
+    return revision, read_draft_of(given, revision)
+
+
+def _free_path(files: Mapping[str, bytes]) -> str:
+    """For a text of which nobody knows the file: the only one there is, or one that overwrites none."""
+    if len(files) == 1:
+        return next(iter(files))
+    return next(name for name in (f"unnamed{at or ''}.txt" for at in count()) if name not in files)
 
 
 def read_draft_of(given: Mapping[str, Any], revision: Revision) -> Draft:

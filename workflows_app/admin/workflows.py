@@ -14,7 +14,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from teams_app.admin.pages import Act, ActLink, Refused, actor_of
+from teams_app.admin.pages import Act, ActLink, Refused, actor_of, attempt, words_of_form
 from teams_app.admin.parts import Crumb, Tab, pill
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.counting import counted, read_count
@@ -133,14 +133,16 @@ class WorkflowAdmin(SharedAdmin):
     def edit_view(self, request: HttpRequest, row_id: UUID) -> HttpResponse:
         """GET begins from the latest revision; POST looks at what was typed. Saving is an act."""
         row, actor = self._editable(request, row_id)
-        revision = find_revision(row, None)
         if request.method != "POST":
-            draft = drafts.begun(revision, path=request.GET.get("file", ""))
-            return self._editor(request, actor, row, revision, draft, asked=None)
+            latest = find_revision(row, None)
+            draft = drafts.begun(latest, path=request.GET.get("file", ""))
+            return self._editor(request, actor, row, latest, draft, asked=None)
         form = drafts.DraftForm(request.POST)
-        if not form.is_valid():
-            raise Http404
-        revision = find_revision(row, form.cleaned_data["base"])
+        base = form.cleaned_data["base"] if form.is_valid() else None
+        revision = None if base is None else attempt(form, lambda: drafts.began_from(row, base))
+        if revision is None:
+            revision, draft = drafts.as_typed(form, row)
+            return self._editor(request, actor, row, revision, draft, asked=request.POST, refusal=words_of_form(form))
         draft = _ordered(drafts.read_draft(form, revision), request.POST)
         changed = _changed_word(request.POST, actor, row, revision, draft)
         return self._editor(request, actor, row, revision, changed or draft, asked=request.POST)
@@ -151,10 +153,8 @@ class WorkflowAdmin(SharedAdmin):
             return super().refused(request, act, row_id, refused)
         row, actor = self._editable(request, row_id)
         form = drafts.DraftForm(request.POST)
-        if not form.is_valid():
-            raise Http404
-        revision = find_revision(row, form.cleaned_data["base"])
-        draft = drafts.read_draft(form, revision)
+        form.full_clean()
+        revision, draft = drafts.as_typed(form, row)
         meanwhile = None
         if row.latest_number != draft.base:
             draft = draft.on_top_of(files_of(find_revision(row, None).pk))
