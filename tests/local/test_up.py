@@ -8,6 +8,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import urllib.request
@@ -16,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from workrail_site.local.claim import read_holder
+from workrail_site.local.programs import WEB_FLAGS
 from workrail_site.local.up import read_options
 
 _SCREEN = "Workrail is running"
@@ -144,6 +146,29 @@ def test_a_kill_takes_everything_down_and_the_next_run_carries_on(run_up, home, 
     assert "Password" not in log.read_text()
     assert _end(again) == 0
     assert read_holder(home / "claim.json") is None
+
+
+def test_a_web_server_that_is_told_to_end_while_it_starts_does_not_stay(tmp_path, free_port, eventually, is_running):
+    """A starter that is killed tells it so. Whoever would wait for it to stop by itself would wait longer than this test does."""
+    flags = [*WEB_FLAGS, "--workers-kill-timeout", "600", "--port", str(free_port), "workrail_site.asgi:application"]
+    environ = os.environ | {"WORKRAIL_ENV": "development"}
+    command = [sys.executable, "-m", "granian", *flags]
+    with (tmp_path / "log").open("wb") as log:
+        server = subprocess.Popen(
+            command, cwd=Path(__file__).parents[2], env=environ, stdout=log, stderr=log, start_new_session=True
+        )
+    try:
+        (worker,) = eventually(lambda: _children(server.pid), what="the worker")
+        begun = Path(f"/proc/{worker}/maps")
+        eventually(lambda: "msgspec" in begun.read_text(), what="the beginning of what it imports")
+
+        server.terminate()
+
+        eventually(lambda: not is_running(worker), what="the end of the worker")
+        server.wait(timeout=60)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(server.pid, signal.SIGKILL)
 
 
 def _left_of(mark):
