@@ -135,6 +135,8 @@ def operation(
         def run(view: object, request: Request, **path: str) -> HttpResponseBase:
             check = _check_of_seen(view, described, request, path)
             given = _arguments(described, type(view).__qualname__, request)
+            if request.method == "PUT":
+                _refuse_keys_in_path(path)
 
             def act() -> object:
                 if check is None:
@@ -260,8 +262,6 @@ def _describe(
 
 def _arguments(described: Operation, purpose: str, request: Request) -> dict[str, object]:
     actor = actor_of(request)
-    if request.method == "PUT":
-        _refuse_keys_in_path(request.parser_context["kwargs"])
     query = read_query(_query_of(request), described.query)
     page = _page_of(query, actor, purpose)
     given: dict[str, object] = {"call": Call(actor=actor, now=timezone.now(), page=page)}

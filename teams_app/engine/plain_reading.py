@@ -2,14 +2,13 @@
 
 import html
 import re
-import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from operator import itemgetter
 
-from teams_app.engine.normal_forms import UNSEEN
+from teams_app.engine.normal_forms import UNSEEN, normalised
 
 _WIDE = "\uff0d-\uff19\uff21-\uff3a\uff3f\uff41-\uff5a\U0001d400-\U0001d7ff"
 # `%5F`, `%255F`, `\u005f`, `\\u{5f}`, `\x5f`, `&#95;`, `\_` as Markdown writes it, and what is not seen in the same ways. As `re2` reads
@@ -157,7 +156,7 @@ def _letters_of(written: str) -> str:
             read = html.unescape(written)
         case _:
             # Of what is not seen nothing is ASCII, however much of it stands together.
-            read = unicodedata.normalize("NFKC", written) if len(written) == 1 else ""
+            read = normalised("NFKC", written) if len(written) == 1 else ""
     return read if read.isascii() else ""
 
 

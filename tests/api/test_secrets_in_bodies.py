@@ -168,17 +168,17 @@ def test_where_notices_go_is_kept_as_it_is_written(doors, settings):
     assert doors.owner.get("/api/v1/webhook").json().get("url") == address
 
 
-NAMED = {
+PUT_AT = {
     "workflows/aliases": {"workflow": "team.sample"},
     "workflows/contracts": {"artifactKind": "team.k", "schema": {"type": "object"}, "example": {"kind": "team.k"}},
 }
 
 
 @pytest.mark.parametrize("before", ["", "team.contracts."])
-@pytest.mark.parametrize("under", NAMED)
+@pytest.mark.parametrize("under", PUT_AT)
 def test_no_key_becomes_a_name_by_standing_in_the_address(doors, under, before):
     for secret in (*OWN, "ghp_0123456789abcdefABCDEFGHIJKLMNOPQRST"):
-        refused = doors.owner("put", f"/api/v1/{under}/{before}{secret}", NAMED[under])
+        refused = doors.owner("put", f"/api/v1/{under}/{before}{secret}", PUT_AT[under])
         assert refused.status_code == 400, (secret, refused.content)
 
     kept = everything_kept()

@@ -96,13 +96,12 @@ def names_told_again(name):
     from workrail_site.dialects.offers.reading import shown_address
     from workrail_site.mcp.calling import acting
     from workrail_site.mcp.doubled_keys import DoubledKeyError
-    from workrail_site.mcp.stdio.serving import _no_method
-    from workrail_site.mcp.toolsets import all_servers
+    from workrail_site.mcp.toolsets import all_servers, no_such_method
 
     yield "a tool", lambda: all_servers()["rail"]._no_such_tool(name)
     yield "an address", lambda: shown_address(name)
     yield "a key that stands twice", lambda: DoubledKeyError(name, 1)
-    yield "a method", lambda: _no_method(name)
+    yield "a method", lambda: no_such_method(name)
     yield "arguments of a prompt", lambda: _wrong([name] * 100, [])
     yield "a workflow", lambda: isinstance(not_found(acting(), name), NotFoundError)
 

@@ -13,7 +13,7 @@ from workflows_app.engine.simulate import SimulatedOutcome, simulate, wrong_answ
 from workflows_app.engine.source import Strictness
 
 # What may be told of such a folder: the words of a workflow that leave something to the reader.
-TOLD = {"unreachable", "duplicate_path", "unknown_resource", "bad_loop", "undeclared_variable"}
+TOLD = {"unreachable", "duplicate_path", "unknown_resource", "bad_loop", "undeclared_variable", "ignored_field"}
 
 
 @settings(max_examples=50, deadline=None)
