@@ -24,6 +24,8 @@ from workflows_app.engine.program import (
 from workflows_app.engine.variables import Names, is_about
 from workflows_app.engine.walks import Failure, Position
 
+_MOST_NAMED = 20
+
 
 def set_by_actions(*, program: Program, item: object, variables: Mapping[str, Any]) -> dict[str, Any]:
     """What the `set` actions of a finished step put into the variables."""
@@ -76,10 +78,10 @@ def refuse_presumed(
     held = {name: value for name, value in before.items() if is_about(name, among)}
     changed = sorted({name for each in said for name in _changed(among, before=held, variables={**held, **each})})
     if changed:
-        raise InvalidInputError(
-            f"Only people's answers set {', '.join(changed)}, and whether they are asked goes by that.",
-            suggestion="Leave these keys out of context, and make the same call again: the person is asked when the run comes to it.",
-            details={"reason": "SET_BY_ANSWER", "keys": changed},
+        raise _set_by_answer(
+            f"Only people's answers set {_named(changed)}, and whether they are asked goes by that.",
+            "Leave these keys out of context, and make the same call again: the person is asked when the run comes to it.",
+            changed,
         )
 
 
@@ -87,11 +89,22 @@ def refuse_changed(held: Sequence[str], *, before: Mapping[str, Any], variables:
     """`held` are the variables that an answer has set, `before` with the values that it gave them."""
     changed = _changed(Names(held), before=before, variables=variables) if held else []
     if changed:
-        raise InvalidInputError(
-            f"An answer has set {', '.join(changed)}, or chose not to; nobody but whoever answers changes that before the run goes by it.",
-            suggestion="Leave these keys out of context, and make the same call again.",
-            details={"reason": "SET_BY_ANSWER", "keys": changed},
+        raise _set_by_answer(
+            f"An answer has set {_named(changed)}, or chose not to; nobody but whoever answers changes that before the run goes by it.",
+            "Leave these keys out of context, and make the same call again.",
+            changed,
         )
+
+
+def _set_by_answer(message: str, suggestion: str, keys: Sequence[str]) -> InvalidInputError:
+    details = {"reason": "SET_BY_ANSWER", "keys": list(keys[:_MOST_NAMED])}
+    return InvalidInputError(message, suggestion=suggestion, details=details)
+
+
+def _named(keys: Sequence[str]) -> str:
+    """Of a variable that is held somebody may send any number of parts."""
+    more = f" and {len(keys) - _MOST_NAMED} more" if len(keys) > _MOST_NAMED else ""
+    return f"{', '.join(keys[:_MOST_NAMED])}{more}"
 
 
 def _changed(held: Names, *, before: Mapping[str, Any], variables: Mapping[str, Any]) -> list[str]:

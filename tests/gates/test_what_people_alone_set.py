@@ -150,6 +150,16 @@ def test_nothing_of_a_manifest_is_recorded_that_says_what_only_a_person_is_asked
     assert "session_token" in told(floor, dialect, at["session_token"], "plan", ("look", {"context": {"more": 1}}))
 
 
+def test_of_many_parts_that_only_people_say_a_refusal_names_a_few(floor):
+    publish_folder(floor.desk, presuming(), FOLDER)
+
+    refused = rail_ack(floor, rail_start(floor, FOLDER), context={f"approved.part{number}": 1 for number in range(500)})
+
+    assert refused["details"]["reason"] == "SET_BY_ANSWER"
+    assert len(refused["details"]["keys"]) == 20
+    assert "and 480 more" in str(refused)
+
+
 ALSO_SET = {
     "by an action": {"entryActions": [{"action": "set", "target": "approved", "value": True}]},
     "by an agent's answer": {
