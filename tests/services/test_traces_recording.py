@@ -17,7 +17,7 @@ from teams_app.engine.ids import uuid7
 from tests.trace_calls import made, rows
 from traces_app.models import TraceEvent
 from traces_app.services import recording
-from traces_app.services.recording import Recorder
+from traces_app.services.recording import Recorder, bytes_of
 from traces_app.services.writing import write_calls
 
 ROOT = Path(__file__).parents[2]
@@ -163,6 +163,49 @@ def test_an_outage_beyond_the_buffer_loses_calls_aloud_and_breaks_none():
 
     assert shelf.tools == tools(2)
     assert counted("lost") == lost + 1
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param({"notes": "x" * 100_000}, id="a long text"),
+        pytest.param({"context": {"list": [[] for _ in range(2_000)]}}, id="many values"),
+        pytest.param({"x" * 100_000: 1}, id="a long name"),
+        pytest.param({"list": [0] * 30_000}, id="more values than are looked at"),
+    ],
+)
+def test_large_calls_fill_the_buffer_by_what_they_hold(said):
+    shelf = Shelf(*[OperationalError("gone")] * 100)
+    recorder = Recorder(write=shelf, interval_seconds=None, most_buffered_bytes=1_000_000)
+    before = counted("written_in_call")
+
+    for number in range(20):
+        recorder.record(made(AGENT, f"large-{number}", arguments=said))
+        recorder.flush()
+    recorder.record(made(AGENT, "small"))
+
+    assert 0 < counted("written_in_call") - before <= 20
+    shelf.fails.clear()
+    recorder.flush()
+    assert "small" in shelf.tools
+    assert len(shelf.tools) <= 11
+
+
+def test_a_reply_counts_for_what_a_call_holds():
+    assert bytes_of(made(AGENT, reply=b"x" * 100_000)) > 100_000 > bytes_of(made(AGENT, reply={"one": "small reply"}))
+
+
+def test_the_room_of_calls_that_were_written_is_free_again():
+    shelf = Shelf()
+    recorder = Recorder(write=shelf, interval_seconds=None, most_buffered_bytes=200_000)
+    before = counted("written_in_call")
+
+    for number in range(10):
+        recorder.record(made(AGENT, f"tool-{number}", arguments={"notes": "x" * 100_000}))
+        recorder.flush()
+
+    assert shelf.tools == tools(10)
+    assert counted("written_in_call") == before
 
 
 def test_a_call_that_cannot_be_written_takes_no_other_with_it():

@@ -10,7 +10,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import psycopg
 import structlog
@@ -29,6 +29,12 @@ INTERVAL_SECONDS = 0.2
 # Each writing costs something beside its calls, so they are few; what a kill may lose is bounded by the interval.
 BATCH_CALLS = 400
 MOST_BUFFERED = 10_000
+# Of all calls that wait in one process, about; a body of a mebibyte may be twenty when it is read.
+MOST_BUFFERED_BYTES = 64 * 1024 * 1024
+# Looked at singly in one call; what has more is taken for as large as a body may become.
+_MOST_WEIGHED = 20_000
+_LARGE_BYTES = 16 * 1024 * 1024
+_VALUE_BYTES = 64
 # One statement takes no more than this; a longer queue, after an outage, goes in several.
 _MOST_AT_ONCE = 1_000
 _OUTAGES = (OperationalError, InterfaceError, psycopg.OperationalError, psycopg.InterfaceError)
@@ -53,17 +59,21 @@ class Recorder:
         interval_seconds: float | None = INTERVAL_SECONDS,
         batch_calls: int = BATCH_CALLS,
         most_buffered: int = MOST_BUFFERED,
+        most_buffered_bytes: int = MOST_BUFFERED_BYTES,
     ) -> None:
         self._write = write
         self._interval_seconds = interval_seconds
         self._batch_calls = batch_calls
         self._most_buffered = most_buffered
+        self._most_buffered_bytes = most_buffered_bytes
         self._begin()
         # A child has the parent's buffer and not its thread: what is in it is the parent's to write.
         os.register_at_fork(after_in_child=self._begin)
 
     def _begin(self) -> None:
-        self._buffer: deque[MadeCall] = deque()
+        self._buffer: deque[_Waiting] = deque()
+        self._buffered_bytes = 0
+        self._weighing = threading.Lock()
         self._writing = threading.Lock()
         self._starting = threading.Lock()
         self._some = threading.Event()
@@ -73,12 +83,13 @@ class Recorder:
 
     def record(self, call: MadeCall) -> None:
         """Never raises, and takes a few microseconds unless the buffer is full."""
-        waiting = len(self._buffer)
-        if waiting >= self._most_buffered:
+        waiting, one = len(self._buffer), _Waiting(call, bytes_of(call))
+        if waiting >= self._most_buffered or self._buffered_bytes + one.size > self._most_buffered_bytes:
             _in_call.inc()
-            self._save([call], may_wait=False)
+            self._save([one], may_wait=False)
             return
-        self._buffer.append(call)
+        self._weigh(one.size)
+        self._buffer.append(one)
         if self._thread is None:
             self._start()
         if not self._some.is_set():
@@ -129,15 +140,20 @@ class Recorder:
         while waiting > 0:
             # Others append meanwhile; only who holds the lock takes out.
             batch = [self._buffer.popleft() for _ in range(min(waiting, _MOST_AT_ONCE))]
+            self._weigh(-sum(one.size for one in batch))
             waiting -= len(batch)
             if not self._save(batch, may_wait=True):
                 return
 
-    def _save(self, batch: Sequence[MadeCall], *, may_wait: bool) -> bool:
+    def _weigh(self, size: int) -> None:
+        with self._weighing:
+            self._buffered_bytes += size
+
+    def _save(self, batch: "Sequence[_Waiting]", *, may_wait: bool) -> bool:
         """Whether the next batch is worth trying. In an outage the batch goes back to wait, when it may."""
         began = time.perf_counter()
         try:
-            self._write(batch)
+            self._write([one.call for one in batch])
         except _OUTAGES as error:
             self._postpone(batch, error, may_wait=may_wait)
             return False
@@ -148,10 +164,11 @@ class Recorder:
         _flush_seconds.observe(time.perf_counter() - began)
         return True
 
-    def _postpone(self, batch: Sequence[MadeCall], error: Exception, *, may_wait: bool) -> None:
+    def _postpone(self, batch: "Sequence[_Waiting]", error: Exception, *, may_wait: bool) -> None:
         _leave_connection()
-        room = max(0, self._most_buffered - len(self._buffer)) if may_wait else 0
-        kept, lost = batch[len(batch) - room :] if room else (), len(batch) - min(room, len(batch))
+        kept = self._that_may_wait(batch) if may_wait else ()
+        lost = len(batch) - len(kept)
+        self._weigh(sum(one.size for one in kept))
         self._buffer.extendleft(reversed(kept))
         log.warning("trace_not_written", waiting=len(self._buffer), lost=lost, error=type(error).__name__)
         if lost:
@@ -159,14 +176,43 @@ class Recorder:
         if kept:
             self._some.set()
 
-    def _save_singly(self, batch: Sequence[MadeCall], error: Exception) -> None:
+    def _that_may_wait(self, batch: "Sequence[_Waiting]") -> "Sequence[_Waiting]":
+        """The newest of them that there is room for beside what has gathered meanwhile."""
+        first, calls, size = len(batch), len(self._buffer), self._buffered_bytes
+        while first and calls < self._most_buffered and size + batch[first - 1].size <= self._most_buffered_bytes:
+            first, calls, size = first - 1, calls + 1, size + batch[first - 1].size
+        return batch[first:]
+
+    def _save_singly(self, batch: "Sequence[_Waiting]", error: Exception) -> None:
         """One call that cannot be written does not take the others with it."""
         if len(batch) == 1:
             _lost.inc()
-            log.error("trace_lost", tool=batch[0].tool, exc_info=error)
+            log.error("trace_lost", tool=batch[0].call.tool, exc_info=error)
             return
-        for call in batch:
-            self._save([call], may_wait=True)
+        for one in batch:
+            self._save([one], may_wait=True)
+
+
+class _Waiting(NamedTuple):
+    call: MadeCall
+    size: int
+
+
+def bytes_of(call: MadeCall) -> int:
+    """About how much memory a call holds while it waits, by looking at so many of its values and no more."""
+    size, left, waiting = _VALUE_BYTES, _MOST_WEIGHED, [call.arguments, call.reply]
+    while waiting:
+        value = waiting.pop()
+        size += _VALUE_BYTES
+        if isinstance(value, str | bytes):
+            size += len(value)
+        elif isinstance(value, Mapping | list | tuple):
+            left -= len(value)
+            if left < 0:
+                return max(size, _LARGE_BYTES)
+            waiting.extend(value)
+            waiting.extend(value.values() if isinstance(value, Mapping) else ())
+    return size
 
 
 def _leave_connection() -> None:
