@@ -133,6 +133,24 @@ def test_a_prompt_that_is_asked_wrongly_says_what_it_takes(ask):
     assert "goal" in refused["data"]["details"]["suggestion"]
 
 
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("place", ["goal", "name"])
+def test_a_prompt_repeats_no_key_that_it_was_given(ask, dialect, place):
+    key = "wr_key_" + "abcdefgh" * 5
+    given = {place: f"Look at it with {key}"}
+    refused = ask("prompts/get", {"name": "wr.code-review", "arguments": {"goal": "x", **given}}, dialect=dialect)
+    unknown = ask("prompts/get", {"name": f"wr.{key}", "arguments": given}, dialect=dialect)
+
+    assert refused["error"]["code"] == unknown["error"]["code"] == -32602, refused
+    assert key not in json.dumps([refused, unknown])
+
+
+def test_a_prompt_passes_no_key_of_others_on(ask):
+    told = ask("prompts/get", {"name": "wr.code-review", "arguments": {"goal": "use ghp_" + "a1B2" * 9}})["result"]
+
+    assert "a1B2a1B2" not in told["messages"][0]["content"]["text"]
+
+
 def test_ids_are_completed(ask):
     def completed(ref, name, value, **context):
         params = {"ref": ref, "argument": {"name": name, "value": value}}

@@ -7,7 +7,7 @@ from typing import Any
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import InvalidInputError
 from teams_app.engine.pages import PageRequest
-from teams_app.engine.redaction import shown_without_keys
+from teams_app.engine.redaction import read_kept, shown_without_keys
 from workflows_app.engine.canonical import UnreadableJsonError, loads_strict
 from workflows_app.engine.program import Program, Variable, VariableType, WorkflowKind
 from workflows_app.engine.values import WorkflowState, WorkflowValue
@@ -41,7 +41,9 @@ def list_prompts(*, actor: Actor, cursor: str | None) -> dict[str, Any]:
 
 
 def get_prompt(*, actor: Actor, dialect: str, name: str, arguments: Mapping[str, str]) -> dict[str, Any]:
-    """What the user says to begin it. Raises NotFoundError, and InvalidInputError for an argument that it has not."""
+    """What the user says to begin it. Raises NotFoundError, and InvalidInputError for an argument that it has not, or that
+    holds a key of ours: the words go to a model, which passes them on.
+    """
     program = read_published(actor=actor, workflow_id=name)
     known = {variable.name: variable for variable in inputs_of(program)}
     unknown = sorted(set(arguments) - set(known) - {GOAL})
@@ -51,8 +53,9 @@ def get_prompt(*, actor: Actor, dialect: str, name: str, arguments: Mapping[str,
             f"The prompt {name} was not made: {_wrong(unknown, missing)}",
             suggestion=f"It takes: {', '.join([GOAL, *known])}.",
         )
-    values = {key: _value(known[key], text) for key, text in arguments.items() if key != GOAL}
-    text = _words(program, dialect, arguments.get(GOAL, ""), values)
+    given: Mapping[str, str] = read_kept(arguments).value
+    values = {key: _value(known[key], text) for key, text in given.items() if key != GOAL}
+    text = _words(program, dialect, given.get(GOAL, ""), values)
     return {
         "description": f"Start {program.title}",
         "messages": [{"role": "user", "content": {"type": "text", "text": text}}],
