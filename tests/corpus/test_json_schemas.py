@@ -12,6 +12,7 @@ from workflows_app.engine.activities.documents import STRUCTURED, read_document
 from workflows_app.engine.compile import compile_source
 from workflows_app.engine.json_schemas import SCHEMAS
 from workflows_app.engine.problems import ProblemCode
+from workflows_app.engine.schema_words import OF_ACTIVITIES, OF_STEPS
 from workflows_app.engine.source import Library, Source, SourceFormat, Strictness
 from workflows_app.selectors.bundled import BUNDLED_ROOT
 
@@ -37,6 +38,38 @@ def read(path):
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_a_schema_is_one(name):
     jsonschema_rs.meta.validate(SCHEMAS[name]())
+
+
+def written_keys(part, record):
+    """Each key that an author may write, with the record that it stands in."""
+    if isinstance(part, list):
+        for each in part:
+            yield from written_keys(each, record)
+    if not isinstance(part, dict):
+        return
+    for key, value in part.items():
+        if key == "properties" and part.get("additionalProperties") is False:
+            for name, schema in value.items():
+                yield f"{record}.{name}", schema
+        for name, schema in value.items() if key in {"properties", "$defs"} else ():
+            yield from written_keys(schema, name)
+        if key not in {"properties", "$defs"}:
+            yield from written_keys(value, record)
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_an_editor_has_a_word_for_every_key(name):
+    said = {key: schema.get("description", "") for key, schema in written_keys(SCHEMAS[name](), name)}
+
+    assert len(said) > 100
+    assert [key for key, word in said.items() if not word] == []
+    assert [word for word in said.values() if not word.endswith(".")] == []
+
+
+def test_every_word_for_editors_is_of_a_key_that_there_is():
+    for names, words in ((["steps-0.3.0"], OF_STEPS), (["workflow", "activity"], OF_ACTIVITIES)):
+        keys = {key for name in names for key, _ in written_keys(SCHEMAS[name](), name)}
+        assert {word for word in words if word not in keys | {key.rpartition(".")[2] for key in keys}} == set()
 
 
 @pytest.mark.parametrize("folder", folders(), ids=lambda folder: f"{folder.parent.parent.name}/{folder.name}")

@@ -5,8 +5,20 @@ from types import MappingProxyType
 from typing import Any
 
 from workflows_app.engine.activities.json_schema import activity_schema, workflow_schema
+from workflows_app.engine.schema_words import OF_ACTIVITIES, OF_STEPS, Words, described
 from workflows_app.engine.steps.json_schema import steps_schema
 
-SCHEMAS: Mapping[str, Callable[[], dict[str, Any]]] = MappingProxyType(
-    {"steps-0.3.0": steps_schema, "workflow": workflow_schema, "activity": activity_schema}
+Make = Callable[[], dict[str, Any]]
+
+
+def _with_words(make: Make, words: Words, name: str) -> Make:
+    return lambda: described(make(), words, record=name)
+
+
+SCHEMAS: Mapping[str, Make] = MappingProxyType(
+    {
+        "steps-0.3.0": _with_words(steps_schema, OF_STEPS, "steps-0.3.0"),
+        "workflow": _with_words(workflow_schema, OF_ACTIVITIES, "workflow"),
+        "activity": _with_words(activity_schema, OF_ACTIVITIES, "activity"),
+    }
 )
