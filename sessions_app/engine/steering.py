@@ -149,9 +149,8 @@ class _Hand:
     def _leave(self, loop: Loop, submission: Submission) -> Decision:
         """A loop in which a person is asked is left by what its own test reads, so what the agent has found out counts first."""
         if submission.context:
-            settling.refuse_presumed(self.program, before=self.variables, contexts=(submission.context,))
-            self.variables = outputs.merge_context(self.variables, submission.context)
-            settling.refuse_overwritten(program=self.program, snapshot=self.snapshot, variables=self.variables)
+            variables = outputs.merge_context(self.variables, submission.context)
+            self._hear(submission.context, variables)
             self.land = landscape.surveyed(
                 program=self.program, snapshot=replace(self.snapshot, variables=self.variables)
             )
@@ -162,6 +161,13 @@ class _Hand:
         if walk.failure is not None:
             raise _loop_refusal(loop, walk.failure, may_leave=False)
         return self._written(walk, submission=submission)
+
+    def _hear(self, context: Mapping[str, Any], variables: dict[str, Any]) -> None:
+        """What is said with an action, and the variables that it leads to. What is people's to say an agent is refused."""
+        if not self.command.by_person:
+            settling.refuse_presumed(self.program, before=self.variables, contexts=(context,))
+            settling.refuse_overwritten(program=self.program, snapshot=self.snapshot, variables=variables)
+        self.variables = variables
 
     def _acknowledged(self, snapshot: Snapshot, said: Acknowledgement) -> Decision:
         steered = with_facts(said, drive=Drive.STEERED, by_person=self.command.by_person, voice=self.command.voice)
@@ -224,10 +230,9 @@ class _Hand:
             )
         if action.items is not None and loop.items:
             named = {".".join(loop.items): list(action.items)}
-            settling.refuse_presumed(self.program, before=self.variables, contexts=(named,))
-            self.variables = self.variables | named
-            outputs.check_context(self.variables)
-            settling.refuse_overwritten(program=self.program, snapshot=self.snapshot, variables=self.variables)
+            variables = self.variables | named
+            outputs.check_context(variables)
+            self._hear(named, variables)
         elif self.land.needs_items:
             raise _items_required(loop)
         walk = self._moved(walker.begin_round, loop_id=loop.id)

@@ -16,6 +16,7 @@ from tests.gate_play import (
     rail_ack,
     rail_start,
     reached,
+    rest_floor,
     said,
 )
 from tests.gates.test_answers_and_children import DIALECTS, child_of, run_of
@@ -148,6 +149,61 @@ def test_nothing_of_a_manifest_is_recorded_that_says_what_only_a_person_is_asked
     assert "Only people's answers set approved" in str(refused)
     assert reached() == before
     assert "session_token" in told(floor, dialect, at["session_token"], "plan", ("look", {"context": {"more": 1}}))
+
+
+def led_by(doors, doored, player):
+    """Every tool called by REST: by an agent's key, or by a person who is signed in."""
+    return rest_floor(doored, getattr(doors, player))
+
+
+@pytest.mark.parametrize(("player", "is_heard"), [("agent", False), ("person", True)])
+@pytest.mark.parametrize("dialect", ["rail", "navigation"])
+def test_a_person_who_drives_a_run_says_it_and_an_agent_does_not(doors, doored, player, is_heard, dialect):
+    publish_folder(doors.desk, presuming("way"), FOLDER)
+    floor = led_by(doors, doored, player)
+    at = begins(floor, dialect)
+
+    does(floor, dialect, at, "look", {"approved": True}, then="build")
+
+    assert ("make" in reached()) is is_heard
+
+
+@pytest.mark.parametrize(("player", "is_heard"), [("agent", False), ("person", True)])
+def test_a_person_who_leads_a_loop_names_its_items_and_an_agent_does_not(doors, doored, player, is_heard):
+    """Where the items are what only people's options set, and whether a person is asked goes by them."""
+    some = {"id": "some", "label": "Some", "effect": {"setVariable": {"parts": ["a"]}}}
+    none = {"id": "none", "label": "None", "effect": {"setVariable": {"parts": []}}}
+    asked = {"kind": "checkpoint", "id": "sure", "message": "Sure of {{part}}?", "options": [some, none], **ASKS}
+    loop = {
+        "kind": "loop",
+        "id": "rounds",
+        "name": "Rounds",
+        "loopType": "forEach",
+        "over": "parts",
+        "variable": "part",
+    }
+    body = activity("prepare", steps=[{**loop, "steps": [asked, activity_step("after")]}])
+    publish_folder(doors.desk, folder(body, about=about() | FIRST), FOLDER)
+    floor = led_by(doors, doored, player)
+
+    turned = nav(floor, nav_start(floor, FOLDER)["state"], "advance_loop", loop_id="rounds", loop_items=["b"])
+
+    assert turned["success"] is is_heard, turned
+    assert ("SET_BY_ANSWER" in str(turned) or "Only people's answers" in str(turned)) is not is_heard
+
+
+@pytest.mark.parametrize("player", ["agent", "person"])
+@pytest.mark.parametrize("dialect", ["rail", "navigation"])
+def test_neither_a_person_nor_an_agent_begins_with_it(doors, doored, player, dialect):
+    publish_folder(doors.desk, presuming(), FOLDER)
+    floor, claim = led_by(doors, doored, player), {"approved": True}
+
+    if dialect == "rail":
+        refused = floor.rail.raw("start_workflow", workflowId=FOLDER, goal="Try it", context=claim)
+    else:
+        refused = floor.navigation.raw("nav_start", workflow_id=FOLDER, initial_variables=claim)
+
+    assert "Only people's answers set approved" in str(said(refused))
 
 
 def test_of_many_parts_that_only_people_say_a_refusal_names_a_few(floor):
