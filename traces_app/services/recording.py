@@ -200,7 +200,8 @@ class _Waiting(NamedTuple):
 
 def bytes_of(call: MadeCall) -> int:
     """About how much memory a call holds while it waits, by looking at so many of its values and no more."""
-    size, left, waiting = _VALUE_BYTES, _MOST_WEIGHED, [call.arguments, call.reply]
+    size, left = _VALUE_BYTES, _MOST_WEIGHED
+    waiting: list[Any] = [call.arguments, call.reply]
     while waiting:
         value = waiting.pop()
         size += _VALUE_BYTES
