@@ -14,13 +14,17 @@ class Look:
     """`begins` are the texts, in small letters, without one of which the pattern cannot match: looking for each in turn is
     thirty times as quick as one pattern of alternatives, and most texts hold none. Of a key whose beginning stands in many
     words `first` is more of it, a pattern without a look around itself. `is_begun`: what it finds begins with one of them.
+    `instead` is put for what is found: texts, and groups that stay.
     """
 
     begins: tuple[str, ...] = ()
     first: str = ""
     pattern: re.Pattern[str]
-    instead: str = HIDDEN
+    instead: tuple[str | int, ...] = (HIDDEN,)
     is_begun: bool = False
+
+    def put_for(self, found: re.Match[str]) -> str:
+        return "".join(part if isinstance(part, str) else found[part] or "" for part in self.instead)
 
 
 # What may stand before a key that no word ends: a name, and what a text becomes inside of another, as `\\n` and `%3D`.
@@ -55,7 +59,7 @@ def _one(pattern: str) -> Look:
     return Look(first=pattern, pattern=re.compile(rf"{_BEFORE_THE_WHOLE}{pattern}{_AFTER}", re.IGNORECASE))
 
 
-def _after(*begins: str, pattern: str, first: str = "", instead: str = rf"\1{HIDDEN}") -> Look:
+def _after(*begins: str, pattern: str, first: str = "", instead: tuple[str | int, ...] = (1, HIDDEN)) -> Look:
     """What stands after a text that stays."""
     return Look(begins=begins, first=first, pattern=re.compile(pattern, re.IGNORECASE), instead=instead)
 
@@ -137,7 +141,7 @@ _OWN = (
     _after(
         "wr_",
         pattern=r"(wr_(?:key|pat)_[a-z2-7]{0,8})[a-z0-9]+|(wr_(?!key_|pat_)[a-z]{2,12}_)[a-z0-9]{8,}",
-        instead=rf"\1\2{HIDDEN}",
+        instead=(1, 2, HIDDEN),
     ),
     Look(
         # Much is nearly so, and what is looked for at once has to be short.
@@ -318,8 +322,8 @@ WORDS = (
         *(f"v{digit}" for digit in range(10)),
         pattern=r"\b([a-z]{2,12}\s*\.\s*v[0-9]{1,2}\s*\.)\s*[a-z0-9_~-]{4,}(?:\.[a-z0-9_~-]+)*",
     ),
-    _after("bearer", "basic", pattern=r"\b(bearer|basic)\s+[a-z0-9._~+/=-]{6,}", instead=rf"\1 {HIDDEN}"),
-    _after("://", pattern=r"(://[^\s/:@]{0,200}:)[^\s/@]+(?:@[^\s/@]+)*@", instead=rf"\1{HIDDEN}@"),
+    _after("bearer", "basic", pattern=r"\b(bearer|basic)\s+[a-z0-9._~+/=-]{6,}", instead=(1, f" {HIDDEN}")),
+    _after("://", pattern=r"(://[^\s/:@]{0,200}:)[^\s/@]+(?:@[^\s/@]+)*@", instead=(1, f"{HIDDEN}@")),
     # Header lines and Set-Cookie in a text: everything up to the end of the line.
     _after("cookie", pattern=r"\b((?:set-)?cookie['\"]?\s*[:=]\s*)[^\r\n]+"),
     _after(

@@ -142,7 +142,7 @@ def _hidden_in(text: str, plain: Plain, table: _Looks) -> str:
         return text
     read = EditedText(plain.text)
     for look in table.that_may_find(plain.text):
-        found = [(at.start(), at.end(), at.expand(look.instead)) for at in _found(look, read.text)]
+        found = [(at.start(), at.end(), look.put_for(at)) for at in _found(look, read.text)]
         if found:
             read.edit(found)
     return _with_parts(text, plain, read.parts)

@@ -566,7 +566,7 @@ def by_look(text):
     for look in KEYS:
         plain, kept, end = read_plainly(text), [], 0
         for found in look.pattern.finditer(plain.text):
-            kept += [text[end : plain.begin_of(found.start())], found.expand(look.instead)]
+            kept += [text[end : plain.begin_of(found.start())], look.put_for(found)]
             end = plain.end_of(found.end())
         text = "".join([*kept, text[end:]])
     return text
