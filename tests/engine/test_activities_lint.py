@@ -538,3 +538,48 @@ def test_what_is_wrong_with_a_fragment_is_told_once_and_where_it_is_kept(owner):
         "other/workflow.yml" if owner else "workflow.yaml",
         "fragments.checkpoints.sure.options[0].label",
     )
+
+
+KEYS_MISSPELT = {
+    "kind": ({"kiind": "checkpoint", "id": "sure", "message": "Sure?", "options": [{"id": "a", "label": "A"}]}, "kind"),
+    "kind in capitals": ({"Kind": "loop", "id": "l", "loopType": "while", "steps": [{"id": "x", "name": "X"}]}, "kind"),
+    "loopType": (
+        {"kind": "loop", "id": "l", "looptype": "while", "condition": equals("a", value=True), "steps": []},
+        "loopType",
+    ),
+    "name": ({"id": "look", "nmae": "Look"}, "name"),
+    "message": (
+        {"kind": "checkpoint", "id": "c", "mesage": "Sure?", "options": [{"id": "a", "label": "A"}]},
+        "message",
+    ),
+    "label": ({"kind": "checkpoint", "id": "c", "message": "M", "options": [{"id": "a", "lable": "A"}]}, "label"),
+    "action": ({"id": "s", "name": "S", "actions": [{"acton": "log", "message": "m"}]}, "action"),
+}
+
+
+@pytest.mark.parametrize("case", KEYS_MISSPELT)
+def test_a_misspelt_key_that_has_to_be_there_is_one_mistake(case):
+    written, missing = KEYS_MISSPELT[case]
+    files = {
+        "workflow.yaml": json.dumps(
+            workflow(initialActivity="one", variables=[{"name": "a", "type": "boolean"}])
+        ).encode(),
+        "activities/01-one.yaml": json.dumps(activity("one", steps=[written])).encode(),
+    }
+    ours = {ProblemCode.MISSING_KEY, ProblemCode.UNKNOWN_KEY, ProblemCode.BAD_ID, ProblemCode.IGNORED_FIELD}
+    told = [problem for problem in compiled(files).problems if problem.code in ours]
+
+    (problem,) = told
+    assert problem.code is ProblemCode.MISSING_KEY
+    assert problem.path.endswith(missing)
+    assert "instead of" in problem.suggestion
+
+
+def test_a_key_that_is_missing_and_one_that_is_like_none_are_two_mistakes():
+    files = {
+        "workflow.yaml": json.dumps(workflow(initialActivity="one")).encode(),
+        "activities/01-one.yaml": json.dumps(activity("one", steps=[{"id": "look", "colour": "red"}])).encode(),
+    }
+    codes = [problem.code for problem in compiled(files).problems]
+
+    assert codes.count(ProblemCode.MISSING_KEY) == codes.count(ProblemCode.UNKNOWN_KEY) == 1

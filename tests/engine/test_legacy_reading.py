@@ -39,6 +39,7 @@ def test_a_step_workflow_with_a_doubled_key_is_read_with_the_last_one():
 
     assert [p.code.value for p in steps_of(data, Strictness.STRICT).errors] == ["duplicate_key"]
     assert (legacy.program.title, [p.code.value for p in legacy.warnings]) == ("New", ["duplicate_key"])
+    assert [p.line for p in legacy.warnings] == [1]
 
 
 def test_a_reference_to_a_function_that_nobody_defines_is_passed_over():

@@ -123,6 +123,8 @@ class _BodyReader:
         if shape.raw("kind") == "routine":
             return self._routine(shape, number)
         kind = shape.choice("kind", list(StepKind), default="")
+        if meant := shape.misspelt("kind", (StepKind.CHECKPOINT, StepKind.LOOP)):
+            return self._of_no_kind(shape, number, meant)
         if not kind:
             # Which of the newest kinds was meant nobody knows; what that kind would not need is not missed.
             if shape.has("kind"):
@@ -172,6 +174,13 @@ class _BodyReader:
             extra={**({"outputs": use.outputs} if use.outputs else {}), **shape.extra()},
         )
         return _Draft(item=step, shape=shape, names=checkpoint)
+
+    def _of_no_kind(self, shape: FolderShape, number: int, meant: str) -> _Draft:
+        """What a step of its kind needs, and others do not know, is neither missed nor unknown: the one mistake is the key."""
+        message = "No key says of what kind this step is."
+        shape.problem(ProblemCode.MISSING_KEY, "kind", message, suggestion=f"Write 'kind' instead of {meant[:80]!r}.")
+        shape.take_rest()
+        return self._step(shape, number, inline=True)
 
     def _routine(self, shape: FolderShape, number: int) -> _Draft:
         """Steps that are kept in a file of their own are not read. That is the one mistake; their arguments are none."""
@@ -225,7 +234,7 @@ class _BodyReader:
     def _loop(self, shape: FolderShape, number: int, type_key: str) -> _Draft:
         loop_id = shape.id(default=f"loop-{number}")
         if not shape.has(type_key):
-            shape.problem(ProblemCode.MISSING_KEY, type_key, f"The key {type_key!r} is missing.")
+            shape.missing(type_key)
         kind = LoopKind(shape.choice(type_key, _LOOP_KINDS, default=LoopKind.FOR_EACH))
         inline = type_key == "loopType"
         condition, run_condition = _loop_conditions(shape, kind)

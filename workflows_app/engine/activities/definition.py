@@ -104,7 +104,7 @@ def read_variables(shape: FolderShape, key: str) -> tuple[Variable, ...]:
 
 def _variable(shape: FolderShape) -> Variable:
     if not shape.has("type"):
-        shape.problem(ProblemCode.MISSING_KEY, "type", "The key 'type' is missing.")
+        shape.missing("type")
     kind = VariableType(shape.choice("type", list(VariableType), default=VariableType.STRING))
     default = shape.raw("defaultValue")
     if default is not None and not is_of_type(default, kind):

@@ -112,7 +112,7 @@ def unique_by_id(shape: FolderShape, key: str, parts: list[_Part]) -> tuple[_Par
 
 def _action(shape: FolderShape) -> Action:
     if not shape.has("action"):
-        shape.problem(ProblemCode.MISSING_KEY, "action", "The key 'action' is missing.")
+        shape.missing("action")
     return Action(
         action=ActionKind(shape.choice("action", [kind.value for kind in ActionKind], default=ActionKind.LOG)),
         target=shape.text("target"),

@@ -4,9 +4,11 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
+from teams_app.engine.closest import closest
 from workflows_app.engine import conditions
 from workflows_app.engine.activities.findings import SHOWN_CHARS, FolderFindings
 from workflows_app.engine.canonical import MAX_SAFE_INTEGER, canonical_bytes
@@ -16,6 +18,9 @@ from workflows_app.engine.program import AllOf, Condition
 _ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _NOT_IN_ID = re.compile(r"[^A-Za-z0-9_.-]+")
 _ROOT = re.compile(r"[^.\[]*")
+# So alike are two keys of which one is misspelt, and so many are looked at.
+_MISSPELT = 0.75
+_MOST_COMPARED = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,9 +100,30 @@ class FolderShape:
         value = self.raw(key)
         if value is None or (value == "" and required):
             if required:
-                self.problem(ProblemCode.MISSING_KEY, key, f"The key {key!r} is missing.")
+                self.missing(key)
             return default
         return self._as_text(value, key) or default
+
+    def missing(self, key: str) -> None:
+        """That it is not there, once: where it is misspelt, that it is not known is no second mistake."""
+        meant = self._meant_as(key, self._value)
+        if meant:
+            self._taken.add(meant)
+        suggestion = f"Write it instead of {_shown(meant)}." if meant else ""
+        self.problem(ProblemCode.MISSING_KEY, key, f"The key {key!r} is missing.", suggestion=suggestion)
+
+    def misspelt(self, key: str, words: Iterable[str]) -> str:
+        """The key, if there is one, under which one of these words stands and which is nearly the one that it belongs under."""
+        known = {str(word) for word in words}
+        return self._meant_as(
+            key, [name for name, value in self._value.items() if isinstance(value, str) and value in known]
+        )
+
+    def _meant_as(self, key: str, names: Iterable[str]) -> str:
+        if self._value.get(key) is not None:
+            return ""
+        untaken = (name for name in islice(names, _MOST_COMPARED) if name not in self._taken)
+        return next((name for name in untaken if closest(name, (key,), like_enough=_MISSPELT)), "")
 
     def id(self, key: str = "id", *, default: str, required: bool = True, until: str = "") -> str:
         """A name that others refer to. Characters that would make a reference ambiguous are refused; what comes after

@@ -1,6 +1,7 @@
 """WorkRail's JSON workflows, schema 0.0.1 and 0.3.0, read into a program of one activity."""
 
 import re
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -9,7 +10,8 @@ import msgspec
 
 from workflows_app.engine import canonical, names
 from workflows_app.engine.canonical import UnreadableJsonError
-from workflows_app.engine.problems import ProblemCode, WorkflowProblem
+from workflows_app.engine.places import lines_of_seconds
+from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem
 from workflows_app.engine.program import (
     COMPILER_VERSION,
     Activity,
@@ -38,7 +40,7 @@ from workflows_app.engine.steps import (
 )
 from workflows_app.engine.steps.findings import StepFindings, shown
 from workflows_app.engine.steps.scope import Build, StepScope
-from workflows_app.engine.unreadable import advice_on_json, line_of_json
+from workflows_app.engine.unreadable import DOUBLED_ADVICE, advice_on_json, line_of_json
 
 MAX_SOURCE_BYTES = 1024 * 1024
 ACTIVITY_ID = "main"
@@ -103,10 +105,20 @@ def _document(source: Source, findings: StepFindings) -> tuple[bytes, dict[str, 
     if not isinstance(document, dict):
         findings.error(ProblemCode.WRONG_TYPE, "", "A workflow is a JSON object.")
         return data, None
-    for key in dict.fromkeys(doubled or ()):
-        message = f"The key {shown(key)} stands twice in one object; the last one counts."
-        findings.warn(ProblemCode.DUPLICATE_KEY, "", message, "Keep one.")
+    findings.take(_told_twice(doubled or (), data))
     return data, document
+
+
+def _told_twice(doubled: Collection[str], data: bytes) -> Iterator[WorkflowProblem]:
+    lines = lines_of_seconds(data.decode(), frozenset(doubled)) if doubled else {}
+    for key in dict.fromkeys(doubled):
+        yield WorkflowProblem(
+            code=ProblemCode.DUPLICATE_KEY,
+            message=f"The key {shown(key)} stands twice in one object; the last one counts.",
+            severity=Severity.WARNING,
+            line=lines.get(key),
+            suggestion=DOUBLED_ADVICE,
+        )
 
 
 def _with_kept_numbers(data: bytes, document: Any) -> Any:
