@@ -13,7 +13,7 @@ from workflows_app.engine.compile import compile_source
 from workflows_app.engine.json_schemas import SCHEMAS
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.schema_words import OF_ACTIVITIES, OF_STEPS
-from workflows_app.engine.source import Library, Source, SourceFormat, Strictness
+from workflows_app.engine.source import Library, Source, SourceFormat, StepsSchema, Strictness
 from workflows_app.selectors.bundled import BUNDLED_ROOT
 
 CORPUS = Path(__file__).resolve().parents[2].parent / "shared" / "corpus"
@@ -59,7 +59,7 @@ def written_keys(part, record):
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_an_editor_has_a_word_for_every_key(name):
-    said = {key: schema.get("description", "") for key, schema in written_keys(SCHEMAS[name](), name)}
+    said = {key: schema.get("description", "") for key, schema in written_keys(SCHEMAS[name](), "workflow")}
 
     assert len(said) > 100
     assert [key for key, word in said.items() if not word] == []
@@ -68,7 +68,7 @@ def test_an_editor_has_a_word_for_every_key(name):
 
 def test_every_word_for_editors_is_of_a_key_that_there_is():
     for names, words in ((["steps-0.3.0"], OF_STEPS), (["workflow", "activity"], OF_ACTIVITIES)):
-        keys = {key for name in names for key, _ in written_keys(SCHEMAS[name](), name)}
+        keys = {key for name in names for key, _ in written_keys(SCHEMAS[name](), "workflow")}
         assert {word for word in words if word not in keys | {key.rpartition(".")[2] for key in keys}} == set()
 
 
@@ -207,6 +207,42 @@ def test_what_the_compiler_refuses_an_editor_marks(mistake):
     MISTAKES[mistake](document)
     assert compiled(document).errors
     assert errors("steps-0.3.0", document)
+
+
+FIRST = workflow(
+    step("first", runCondition={"var": "x", "equals": True}, requireConfirmation=True, guidance=["Look."]),
+    step("second", validationCriteria=[{"type": "contains", "value": "x", "message": "M"}], askForFiles=True),
+    **{"$schema": "https://workrail.example/schemas/steps-0.0.1.json", "id": "first-sample"},
+)
+FIRST_MISTAKES = {
+    "no steps": lambda d: d.pop("steps"),
+    "no id of a step": lambda d: d["steps"][0].pop("id"),
+    "no prompt": lambda d: d["steps"][0].pop("prompt"),
+    "a long prompt": lambda d: d["steps"][0].update(prompt="x" * 2049),
+    "an id that is none": lambda d: d.update(id="No Id"),
+    "an unknown operator": lambda d: d["steps"][0].update(runCondition={"var": "x", "equal": 1}),
+    "a confirmation that is none": lambda d: d["steps"][0].update(requireConfirmation="yes"),
+}
+
+
+def test_a_document_of_the_first_version_without_mistakes_fits():
+    assert [p.message for p in compiled(FIRST).errors] == []
+    assert errors("steps-0.0.1", FIRST) == []
+
+
+@pytest.mark.parametrize("mistake", FIRST_MISTAKES)
+def test_what_the_compiler_refuses_of_the_first_version_an_editor_marks(mistake):
+    document = copy.deepcopy(FIRST)
+    FIRST_MISTAKES[mistake](document)
+    assert compiled(document).errors
+    assert errors("steps-0.0.1", document)
+
+
+@pytest.mark.parametrize("path", sorted(CORPUS.glob("lookup/*/*.json")), ids=lambda path: path.stem)
+def test_the_documents_of_the_first_version_that_compile_fit(path):
+    document = json.loads(path.read_bytes())
+    if isinstance(document, dict) and not compiled(document, schema=StepsSchema.V0_0_1).errors:
+        assert errors("steps-0.0.1", document) == []
 
 
 HOT = {"type": "simple", "variable": "hot", "operator": "==", "value": True}

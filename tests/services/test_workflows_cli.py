@@ -196,7 +196,7 @@ def test_a_walk_that_cannot_go_on_fails_with_its_reason(tmp_path):
     assert "items" in printed
 
 
-@pytest.mark.parametrize("name", ["steps-0.3.0", "workflow", "activity"])
+@pytest.mark.parametrize("name", ["steps-0.3.0", "steps-0.0.1", "workflow", "activity"])
 def test_a_schema_is_printed(name):
     printed, code = run("schema", name)
 

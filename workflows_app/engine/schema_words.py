@@ -17,9 +17,9 @@ OF_STEPS: Words = {
     **_SHARED,
     "id": "Its name within the workflow, which others refer to it by.",
     "title": "What people and agents read first.",
-    "steps-0.3.0.id": "namespace.name, with exactly one dot. The namespace `wr` is that of the bundled library.",
-    "steps-0.3.0.description": "Agents choose a workflow by this: say when to use it, too.",
-    "steps-0.3.0.name": "What people read in lists.",
+    "workflow.id": "namespace.name, with exactly one dot. The namespace `wr` is that of the bundled library.",
+    "workflow.description": "Agents choose a workflow by this: say when to use it, too.",
+    "workflow.name": "What people read in lists.",
     "modelTier": "How strong a model is advisable here.",
     "agentRole": "Who the agent is: for all steps, or in this one, where it replaces that of the workflow.",
     "preconditions": "What must hold before a run is started.",
@@ -144,6 +144,11 @@ OF_STEPS: Words = {
     "max": "Characters at most.",
     "schema": "The JSON Schema that it has to fit.",
     "condition": _CONDITION,
+}
+
+OF_FIRST_STEPS: Words = {
+    **OF_STEPS,
+    "workflow.id": "Lower-case letters, digits and `-`; behind a namespace and a dot where a team has imported it.",
 }
 
 OF_ACTIVITIES: Words = {

@@ -14,10 +14,19 @@ _CONDITIONS = {"type": "array", "items": _INNER}
 
 def steps_schema() -> dict[str, Any]:
     """Of schema version 0.3.0, which is what is written today."""
+    return _whole("A workflow of steps, 0.3.0", schema.WORKFLOW_0_3_0)
+
+
+def first_steps_schema() -> dict[str, Any]:
+    """Of schema version 0.0.1. The compiler lets keys of later versions pass there, with a warning; an editor marks them."""
+    return _whole("A workflow of steps, 0.0.1", schema.WORKFLOW_0_0_1)
+
+
+def _whole(title: str, workflow: shape.Check) -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "A workflow of steps, 0.3.0",
-        **shape.schema_of(schema.WORKFLOW_0_3_0),
+        "title": title,
+        **shape.schema_of(workflow),
         "$defs": {
             **schema.definitions(),
             "condition": {"anyOf": [{"type": "null"}, _INNER]},
