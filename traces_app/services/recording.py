@@ -71,7 +71,7 @@ class Recorder:
         os.register_at_fork(after_in_child=self._begin)
 
     def _begin(self) -> None:
-        self._buffer: deque[_Waiting] = deque()
+        self._buffer: deque[_WaitingCall] = deque()
         self._buffered_bytes = 0
         self._weighing = threading.Lock()
         self._writing = threading.Lock()
@@ -83,7 +83,7 @@ class Recorder:
 
     def record(self, call: MadeCall) -> None:
         """Never raises, and takes a few microseconds unless the buffer is full."""
-        waiting, one = len(self._buffer), _Waiting(call, bytes_of(call))
+        waiting, one = len(self._buffer), _WaitingCall(call, bytes_of(call))
         if waiting >= self._most_buffered or self._buffered_bytes + one.size > self._most_buffered_bytes:
             _in_call.inc()
             self._save([one], may_wait=False)
@@ -149,7 +149,7 @@ class Recorder:
         with self._weighing:
             self._buffered_bytes += size
 
-    def _save(self, batch: "Sequence[_Waiting]", *, may_wait: bool) -> bool:
+    def _save(self, batch: "Sequence[_WaitingCall]", *, may_wait: bool) -> bool:
         """Whether the next batch is worth trying. In an outage the batch goes back to wait, when it may."""
         began = time.perf_counter()
         try:
@@ -164,7 +164,7 @@ class Recorder:
         _flush_seconds.observe(time.perf_counter() - began)
         return True
 
-    def _postpone(self, batch: "Sequence[_Waiting]", error: Exception, *, may_wait: bool) -> None:
+    def _postpone(self, batch: "Sequence[_WaitingCall]", error: Exception, *, may_wait: bool) -> None:
         _leave_connection()
         kept = self._that_may_wait(batch) if may_wait else ()
         lost = len(batch) - len(kept)
@@ -176,14 +176,14 @@ class Recorder:
         if kept:
             self._some.set()
 
-    def _that_may_wait(self, batch: "Sequence[_Waiting]") -> "Sequence[_Waiting]":
+    def _that_may_wait(self, batch: "Sequence[_WaitingCall]") -> "Sequence[_WaitingCall]":
         """The newest of them that there is room for beside what has gathered meanwhile."""
         first, calls, size = len(batch), len(self._buffer), self._buffered_bytes
         while first and calls < self._most_buffered and size + batch[first - 1].size <= self._most_buffered_bytes:
             first, calls, size = first - 1, calls + 1, size + batch[first - 1].size
         return batch[first:]
 
-    def _save_singly(self, batch: "Sequence[_Waiting]", error: Exception) -> None:
+    def _save_singly(self, batch: "Sequence[_WaitingCall]", error: Exception) -> None:
         """One call that cannot be written does not take the others with it."""
         if len(batch) == 1:
             _lost.inc()
@@ -193,7 +193,7 @@ class Recorder:
             self._save([one], may_wait=True)
 
 
-class _Waiting(NamedTuple):
+class _WaitingCall(NamedTuple):
     call: MadeCall
     size: int
 
