@@ -121,7 +121,7 @@ instructions|What a client tells its model of these tools
 intent|Says aloud what the call is for
 invitation|The invitation
 invitedBy|Who invited them|Alice
-isComplete|Whether the run has ended well
+isComplete|Whether nothing is to be done in the run any more
 isCut|Whether older calls are left out
 isOnWay|Whether it leads to the tip
 isOverdue|Whether it is past its time

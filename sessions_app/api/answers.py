@@ -414,6 +414,8 @@ class SessionReplyAnswer(Shape, frozen=True):
 
 
 class CandidateAnswer(Shape, frozen=True):
+    """`isComplete`: nothing is to be done in it any more. `stopped` is there only of a run that a person has stopped."""
+
     session_id: str
     run_id: str
     workflow_id: str
@@ -428,6 +430,7 @@ class CandidateAnswer(Shape, frozen=True):
     is_complete: bool
     last_modified_ms: int
     next_call: NextCallAnswer
+    stopped: StopKind | msgspec.UnsetType = msgspec.UNSET
 
 
 class NotedSessionAnswer(Shape, frozen=True):

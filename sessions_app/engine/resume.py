@@ -22,7 +22,7 @@ from sessions_app.engine.resume_signals import (
     stem,
     words_in,
 )
-from sessions_app.engine.runs import RunStatus
+from sessions_app.engine.runs import ENDED, STOPPED, RunStatus
 
 MAX_CANDIDATES = 5
 LOW_SIGNAL_WEIGHT = 0.35
@@ -34,7 +34,6 @@ _BEFORE_WORD_CHARACTERS = 200
 _SHORTEST_PART = 3
 _BRANCH_ENDS = "/-_."
 _MOST_CUTS = 6
-_COMPLETE = frozenset({RunStatus.COMPLETE, RunStatus.COMPLETE_WITH_GAPS})
 
 
 class Tier(IntEnum):
@@ -110,8 +109,14 @@ class RunFacts:
     last_activity_at: datetime
 
     @property
-    def is_complete(self) -> bool:
-        return self.status in _COMPLETE
+    def is_over(self) -> bool:
+        """Nothing is to be done in it any more, be it done or stopped for good by a person."""
+        return self.status in ENDED
+
+    @property
+    def stopped(self) -> str:
+        """How a person has stopped it, if one has."""
+        return self.status.value if self.status in STOPPED else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -293,7 +298,7 @@ def place_of(match: Match) -> tuple[int, bool, bool, float, float, bytes]:
     return (
         match.tier,
         not match.same_repository,
-        run.is_complete,
+        run.is_over,
         -match.score,
         -run.last_activity_at.timestamp(),
         run.run_id.bytes,

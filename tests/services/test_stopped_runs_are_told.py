@@ -4,14 +4,18 @@ import os
 
 import pytest
 
+from sessions_app.engine.resume_signals import ResumeQuery
 from sessions_app.models import Run
+from sessions_app.services.moves.resume import resume_sessions
 from sessions_app.services.people import stops
 from tests import run_cast
 from tests.checkpoint_cast import publish_folder
 from tests.handover_cast import WORKFLOW, two_activities
 from tests.handover_play import caller
 from tests.navigation_play import tool_caller
-from tests.run_cast import NOW, advanced, begin, plain_steps, rehydrate, run_id, words_of
+from tests.run_cast import NOW, advanced, begin, plain_steps, published, rehydrate, run_id, soon, start, words_of
+from workrail_site.dialects.rail.replies import RAIL
+from workrail_site.dialects.rail.resuming import render_text
 
 pytestmark = pytest.mark.django_db(transaction=True)
 REASON = "The customer has left."
@@ -44,6 +48,35 @@ def test_the_rail_tells_it_at_the_tip_and_before_it(desk, how, kind, steps):
         assert (reply.value["stopped"]["kind"], reply.value["stopped"]["reason"]) == (kind, REASON)
         assert (reply.value["nextCall"] is None) == (kind == "cancelled")
         assert REASON in words_of(reply)
+
+
+@HOWS
+@pytest.mark.parametrize("steps", [0, 1])
+def test_a_search_for_runs_tells_it_and_what_it_offers_answers_the_same(desk, how, kind, steps):
+    value = begin(desk, *plain_steps(4))
+    for _ in range(steps):
+        value = advanced(desk.agent, value)
+    stopped(desk, how, run_id(value))
+
+    found = RAIL.say(resume_sessions(actor=desk.agent, query=ResumeQuery(workflow_id="team.sample")))
+    (candidate,) = found["candidates"]
+    reply = rehydrate(desk.agent, candidate)
+
+    assert candidate["stopped"] == kind == reply.value["stopped"]["kind"]
+    assert candidate["isComplete"] is reply.value["isComplete"] is (kind != "paused")
+    assert f"{kind} by a person" in render_text(found)
+    assert "waits at" not in render_text(found)
+    assert "Workflow complete" not in words_of(reply)
+
+
+def test_a_run_that_goes_on_comes_before_one_that_a_person_has_ended(desk):
+    published(desk, *plain_steps(2))
+    begun = [start(desk, now=soon(number)).value for number in range(2)]
+    stopped(desk, stops.cancel_run, run_id(begun[1]))
+
+    found = RAIL.say(resume_sessions(actor=desk.agent, query=ResumeQuery(workflow_id="team.sample")))["candidates"]
+
+    assert [each["runId"] for each in found] == [each["session"]["runId"] for each in begun]
 
 
 @HOWS

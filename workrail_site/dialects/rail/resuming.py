@@ -54,7 +54,8 @@ def _candidate_json(candidate: Candidate) -> dict[str, Any]:
         "matchExplanation": explain(candidate.match),
         "whyMatched": [why.value for why in candidate.match.why],
         "pendingStepId": candidate.pending_step_id or None,
-        "isComplete": run.is_complete,
+        "isComplete": run.is_over,
+        **({"stopped": run.stopped} if run.stopped else {}),
         "lastModifiedMs": int(run.last_activity_at.timestamp() * 1000),
         "nextCall": {"tool": "continue_workflow", "params": {"stateToken": candidate.state_token}},
     }
@@ -115,8 +116,14 @@ def _sessions_text(sessions: Sequence[Mapping[str, Any]]) -> str:
     return "\n\n".join(parts)
 
 
+def _state(candidate: Mapping[str, Any]) -> str:
+    if "stopped" in candidate:
+        return f"{candidate['stopped']} by a person"
+    return "complete" if candidate["isComplete"] else f"waits at {candidate['pendingStepId'] or 'its first step'}"
+
+
 def _candidate_text(number: int, candidate: Mapping[str, Any]) -> str:
-    state = "complete" if candidate["isComplete"] else f"waits at {candidate['pendingStepId'] or 'its first step'}"
+    state = _state(candidate)
     branch = f", branch {candidate['gitBranch']}" if candidate["gitBranch"] else ""
     lines = [
         f"## {number}. {' '.join(candidate['sessionTitle'].split()) or candidate['workflowId']}",

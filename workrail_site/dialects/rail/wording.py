@@ -111,7 +111,7 @@ def _answered_text(reply: Mapping[str, Any]) -> str:
 
 
 def _complete_text(reply: Mapping[str, Any]) -> str:
-    if not reply["isComplete"]:
+    if not reply["isComplete"] or reply.get("stopped"):
         return ""
     return f"# Workflow complete\n\n{reply['workflow']['title']} has no more steps. Tell your user the result."
 
