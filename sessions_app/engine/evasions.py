@@ -30,6 +30,8 @@ class Evasion:
 
     guarding: tuple[str, ...]
     unset: tuple[str, ...] = ()
+    # That nobody is asked on the way, and an answer of another run has closed it.
+    is_answered: bool = False
 
 
 def evaded(*, program: Program, snapshot: Snapshot, target: str) -> Evasion | None:
@@ -39,7 +41,7 @@ def evaded(*, program: Program, snapshot: Snapshot, target: str) -> Evasion | No
     chosen = snapshot.position.skipped_activities
     asking = {each.id for each in program.activities if guards.demands(program, each) and each.id not in chosen}
     if not asking:
-        return None
+        return _past_answers(program, snapshot, target)
     beginnings = set(leads_to(program=program, snapshot=snapshot))
     reached = _reached(ahead, beginnings, asking, snapshot, variables)
     if ahead.is_spent:
@@ -52,6 +54,17 @@ def evaded(*, program: Program, snapshot: Snapshot, target: str) -> Evasion | No
     if target in ends and not ends.isdisjoint(reached):
         return None
     return Evasion(guarding=tuple(sorted(reached.keys() & asking)) or tuple(sorted(asking)))
+
+
+def _past_answers(program: Program, snapshot: Snapshot, target: str) -> Evasion | None:
+    """Where nobody is asked, a way goes by what was answered in the run that triggered this one, or in one that it triggered."""
+    here = program.activity(snapshot.position.activity)
+    if here is None or not ways.reads_others_answers(program, here, snapshot.settled):
+        return None
+    open_to, ends = set(leads_to(program=program, snapshot=snapshot)), walker.end_names(program)
+    if target in open_to or (target in ends and not ends.isdisjoint(open_to)):
+        return None
+    return Evasion(guarding=(), is_answered=True)
 
 
 def _unset(read: set[str], possible: list[dict[str, Any]], variables: dict[str, Any]) -> tuple[str, ...]:

@@ -70,6 +70,14 @@ class CheckpointOpenError(WorkrailError):
         )
 
     @classmethod
+    def to_enter_answered(cls, target: str, *, leads_to: Sequence[str]) -> Self:
+        return cls(
+            f"{target!r} is not entered so: what a person has answered in a run beside this one leads elsewhere.",
+            suggestion=f"From here it leads to: {', '.join(leads_to)}.",
+            details={"needsPerson": [], "activity": target, "leadsTo": list(leads_to)},
+        )
+
+    @classmethod
     def to_enter_unset(
         cls, guarding: Sequence[str], target: str, unset: Sequence[str], *, leads_to: Sequence[str]
     ) -> Self:

@@ -361,6 +361,8 @@ class Visit:
             self.waived.extend(() if evasion.unset else evasion.guarding)
             return
         leads_to = evasions.leads_to(program=self.program, snapshot=behind)
+        if evasion.is_answered:
+            raise CheckpointOpenError.to_enter_answered(target, leads_to=leads_to)
         if evasion.unset:
             raise CheckpointOpenError.to_enter_unset(evasion.guarding, target, evasion.unset, leads_to=leads_to)
         raise CheckpointOpenError.to_enter(evasion.guarding, target, leads_to=leads_to)

@@ -12,8 +12,9 @@ from typing import Any
 from sessions_app.engine import settling
 from workflows_app.engine import conditions, walker
 from workflows_app.engine.conditions import describe, parse_activity_condition
-from workflows_app.engine.people import activity_asks
+from workflows_app.engine.people import activity_asks, set_by_others
 from workflows_app.engine.program import Activity, Condition, Program
+from workflows_app.engine.variables import is_about
 from workflows_app.engine.walks import FailureKind, Position
 
 DEFAULT = "default"
@@ -107,8 +108,8 @@ def exits(
 ) -> tuple[Exit, ...]:
     """Each target once; a default holds where nothing else does. With a position, targets that lead nowhere from there are
     closed: an activity that is skipped must itself lead on. Where none that holds does, the run may end, as one that is led
-    ends there. Of `settled`, which an answer has set or only people say, no word of an agent adds a part. Where people are asked, what holds first
-    holds alone, and what is ruled out stays closed where that leads nowhere.
+    ends there. Of `settled`, which an answer has set or only people say, no word of an agent adds a part. Where people are asked, or were
+    in a run whose answer is read here, what holds first holds alone, and what is ruled out stays closed where that leads nowhere.
     """
     seen = on_leaving(program=program, activity=activity, variables=variables)
     declared, looking = _with_end(program, activity), conditions.Looking()
@@ -117,7 +118,8 @@ def exits(
         and conditions.evaluate(way.condition, variables=seen, mode=program.conditions, looking=looking)
         for way in declared
     ]
-    in_turn = _in_turn(program, declared, holds)
+    is_asked = _asks_anybody(program) or reads_others_answers(program, activity, settled)
+    in_turn = _in_turn(declared, holds) if is_asked else declared
     held = {way.target for way, it_holds in zip(declared, holds, strict=True) if it_holds and way in in_turn}
     holding = held or {way.target for way in declared if way.is_default}
     left_to_agent = {
@@ -136,7 +138,7 @@ def exits(
     leading = [target for target in targets if _leads(program, position, target, variables)]
     is_open = [target for target in leading if target in holding | left_to_agent]
     if not any(target in holding for target in leading):
-        is_open = [target for target in leading if target in left_to_agent] if _asks_anybody(program) else leading
+        is_open = [target for target in leading if target in left_to_agent] if is_asked else leading
         # A target that is no activity says nothing of where the run would end.
         if not is_open or all(program.activity(target) is not None for target in holding):
             end = walker.end_name(program)
@@ -153,14 +155,23 @@ def exits(
     )
 
 
-def _in_turn(program: Program, declared: Sequence[Way], holds: Sequence[bool]) -> Sequence[Way]:
+def _in_turn(declared: Sequence[Way], holds: Sequence[bool]) -> Sequence[Way]:
     """Without those that a way by its condition comes before: where people are asked, it is the first that holds which says whether, as
     in a run that is led, and no default is asked for. A branch that is chosen has no place in the order.
     """
     first = next((index for index, way in enumerate(declared) if holds[index] and way.condition is not None), None)
-    if first is None or not _asks_anybody(program):
+    if first is None:
         return declared
     return [way for index, way in enumerate(declared) if way.is_chosen or (index <= first and not way.is_default)]
+
+
+def reads_others_answers(program: Program, activity: Activity, settled: Collection[str]) -> bool:
+    """Whether a way from there goes by what was answered in another run: that is none of what this workflow asks or sets."""
+    if not settled:
+        return False
+    own = set_by_others(program)
+    theirs = [name for name in settled if not is_about(name, own)]
+    return any(_held_in(way.condition, theirs) for way in _declared(activity))
 
 
 def _asks_anybody(program: Program) -> bool:

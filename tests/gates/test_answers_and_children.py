@@ -208,3 +208,64 @@ def test_what_an_agents_user_answered_in_a_child_changes_no_persons_answer(floor
     goes_on(floor, dialect, parent, "build", {})
 
     assert "make" not in reached(run_of(FOLDER))
+
+
+# Where nobody at all is asked in the run that goes by the answer of another one.
+PLAIN_WAYS = [{"to": "build", "condition": equals("approved", value=True)}, {"to": "rest", "isDefault": True}]
+NO_AND_YES = {
+    "no": ("no", SETS, PLAIN_WAYS, "build", "rest"),
+    "nothing": ("no", [SETS[0], {"id": "no", "label": "No"}], PLAIN_WAYS, "build", "rest"),
+    "a part": ("no", PARTS, [{**WAYS_BY_PART[0]}, PLAIN_WAYS[1]], "build", "rest"),
+    "yes": ("yes", SETS, PLAIN_WAYS, "rest", "build"),
+}
+
+
+def publish_plain(floor, *, ways, passed, workflow_id, child=None):
+    """A workflow that asks nobody and goes by what was answered elsewhere."""
+    plan = activity(
+        "plan",
+        steps=[activity_step("draft"), activity_step("after")],
+        transitions=ways,
+        **({"triggers": [{"workflow": child, "passContext": [passed]}]} if child else {}),
+    )
+    others = (activity("build", steps=[activity_step("make")]), activity("rest", steps=[activity_step("wait")]))
+    variables = [{"name": passed, "type": "object" if passed == "review" else "boolean"}]
+    publish_folder(
+        floor.desk, folder(plan, *others, about=about(variables=variables) | {"id": workflow_id}), workflow_id
+    )
+
+
+@pytest.mark.parametrize("answered", NO_AND_YES)
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_parent_that_asks_nobody_goes_by_what_a_person_answered_in_its_child(floor, dialect, answered):
+    option, options, ways, closed, open_to = NO_AND_YES[answered]
+    passed = "review" if answered == "a part" else "approved"
+    publish_plain(floor, ways=ways, passed=passed, workflow_id=FOLDER, child=CHILD)
+    publish(floor, asks=True, reads=False, default=None, workflow_id=CHILD, options=options, passed=passed)
+    parent = begun(floor, dialect)
+    child = at_no(floor, dialect, child_of(floor, dialect, parent), option)
+    goes_on(floor, dialect, child, "workflow-end", {})
+    before = len(reached(run_of(FOLDER)))
+
+    refused = goes_on(floor, dialect, parent, closed, {})
+    steps = {"build": "make", "rest": "wait"}
+    assert steps[closed] not in reached(run_of(FOLDER)), before
+    goes_on(floor, dialect, {**parent, **refused}, open_to, {})
+    assert steps[open_to] in reached(run_of(FOLDER))
+
+
+@pytest.mark.parametrize("answered", NO_AND_YES)
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_child_that_asks_nobody_goes_by_what_a_person_answered_in_its_parent(floor, dialect, answered):
+    option, options, ways, closed, open_to = NO_AND_YES[answered]
+    passed = "review" if answered == "a part" else "approved"
+    publish(floor, asks=True, reads=False, default=None, child=CHILD, options=options, passed=passed)
+    publish_plain(floor, ways=ways, passed=passed, workflow_id=CHILD)
+    parent = at_no(floor, dialect, begun(floor, dialect), option)
+    child = child_of(floor, dialect, parent)
+
+    refused = goes_on(floor, dialect, child, closed, {})
+    steps = {"build": "make", "rest": "wait"}
+    assert steps[closed] not in reached(run_of(CHILD))
+    goes_on(floor, dialect, {**child, **refused}, open_to, {})
+    assert steps[open_to] in reached(run_of(CHILD))
