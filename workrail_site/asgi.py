@@ -19,7 +19,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "workrail_site.settings")
 
 from django.conf import settings
 
-from workrail_site import booting, celery, early, patience  # noqa: F401  booting acts when it is imported
+from workrail_site import booting, celery, early, heap, patience  # noqa: F401  booting acts when it is imported
 from workrail_site.bodies import HeardOut, Message, Receive, Scope, Send, has_body
 from workrail_site.header_budget import find_excess
 from workrail_site.oauth import addresses
@@ -150,3 +150,4 @@ application = Shell(
     mcp=_mcp_application(),
     live=cast("AsgiApplication", import_module(_LIVE_MODULE).Live(django=_django)),
 )
+heap.spare_what_was_imported()

@@ -1,6 +1,8 @@
 import hashlib
+import json
 
 import pytest
+from hypothesis import given, strategies as st
 
 from workflows_app.engine import canonical
 
@@ -92,6 +94,48 @@ def test_depth_up_to_the_limit_is_read():
     assert read("[" * 3 + "]" * 3, max_depth=3) == [[[]]]
     with pytest.raises(canonical.UnreadableJsonError):
         read("[" * 4 + "]" * 4, max_depth=3)
+
+
+def height(value):
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    return 0 if inner is None else 1 + max(map(height, inner), default=0)
+
+
+def counted(value):
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + sum(map(counted, inner))
+
+
+_LEAVES = st.sampled_from([1, None, "", "a[b]{", 'x\\"]', "[{", ",", "[]", {}, []])
+_VALUES = st.recursive(
+    _LEAVES,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["a", "[", "},", '"']), inner),
+    max_leaves=25,
+)
+
+
+@given(value=_VALUES, indent=st.sampled_from([None, 1]))
+def test_depth_and_values_are_told_exactly_before_they_are_made(value, indent):
+    text, deep, many = json.dumps(value, indent=indent), height(value), counted(value)
+
+    assert read(text, max_depth=max(deep, 1), max_values=many) == value
+    if deep > 0:
+        assert refused_for(text, max_depth=deep - 1) == "too_deep"
+    # What follows is no JSON: whoever reads first and counts then says so.
+    assert refused_for(f"{text}, 1 no JSON", max_values=many) == "too_many_values"
+
+
+def refused_for(text, **limits):
+    with pytest.raises(canonical.UnreadableJsonError) as refused:
+        read(text, **limits)
+    return refused.value.reason
+
+
+@pytest.mark.parametrize("body", ["[],", "{},", '"a",', "0,", '{"a":[]},', "[[]],"])
+def test_too_many_values_are_refused_before_they_are_read(body):
+    text = "[" + body * 2_000 + "no JSON"
+
+    assert refused_for(text, max_values=1_000, max_bytes=100_000) == "too_many_values"
 
 
 def test_a_pair_of_surrogates_is_one_character():

@@ -19,8 +19,8 @@ DEFAULT_MAX_DEPTH = 64
 MAX_VALUES = 100_000
 _SORTED = orjson.OPT_SORT_KEYS
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
-_BRACKET = re.compile(rb"[\[\]{}]")
-_OPENING = frozenset({b"[", b"{"})
+_NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
+_ONE_KIND = bytes.maketrans(b"{}", b"[]")
 
 
 class UnreadableJsonError(ValueError):
@@ -71,6 +71,8 @@ def loads_strict(
     if len(raw) > max_bytes:
         raise UnreadableJsonError("too_large", f"The document has {len(raw)} bytes; at most {max_bytes} are read.")
     _refuse_deep(raw, max_depth)
+    if max_values is not None:
+        _refuse_many(raw, max_values)
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -100,7 +102,7 @@ def check_storable(value: Any, *, max_depth: int = DEFAULT_MAX_DEPTH, max_values
         item, depth = stack.pop()
         seen += 1
         if max_values is not None and seen > max_values:
-            raise UnreadableJsonError("too_many_values", f"The document has more than {max_values:,} values.")
+            raise _too_many(max_values)
         if isinstance(item, str):
             _check_text(item)
         elif isinstance(item, float):
@@ -185,8 +187,25 @@ def _refuse_deep(raw: bytes, max_depth: int) -> None:
     """Count brackets before the recursive parser sees them; brackets inside strings do not count."""
     if raw.count(b"[") + raw.count(b"{") <= max_depth:
         return
-    depth = 0
-    for bracket in _BRACKET.findall(_STRING.sub(b"", raw)):
-        depth += 1 if bracket in _OPENING else -1
+    # Each time the innermost go, so that there are as many times as the document is deep. What has no other half stays.
+    brackets, depth = _STRING.sub(b"", raw).translate(_ONE_KIND, _NO_BRACKETS), 0
+    while (without := brackets.replace(b"[]", b"")) != brackets:
+        brackets, depth = without, depth + 1
         if depth > max_depth:
-            raise UnreadableJsonError("too_deep", f"The document nests deeper than {max_depth} levels.")
+            break
+    if depth + brackets.count(b"[") > max_depth:
+        raise UnreadableJsonError("too_deep", f"The document nests deeper than {max_depth} levels.")
+
+
+def _refuse_many(raw: bytes, max_values: int) -> None:
+    """As many values as there are commas, and one more for each object and list that has any: told without making them."""
+    if raw.count(b",") + raw.count(b"[") + raw.count(b"{") < max_values:
+        return
+    bare = _STRING.sub(b"0", raw).translate(None, b" \t\r\n")
+    some = bare.count(b"[") + bare.count(b"{") - bare.count(b"[]") - bare.count(b"{}")
+    if 1 + bare.count(b",") + some > max_values:
+        raise _too_many(max_values)
+
+
+def _too_many(max_values: int) -> UnreadableJsonError:
+    return UnreadableJsonError("too_many_values", f"The document has more than {max_values:,} values.")

@@ -205,7 +205,7 @@ def _value(text: str, file: str, strictness: Strictness, together: DecodedTogeth
         return value, _told_twice(doubled, file)
     if ending == JSON:
         names: list[str] = []
-        value = _json(text, names if strictness is Strictness.LEGACY else None)
+        value = _json(text, names if strictness is Strictness.LEGACY else None, together)
         lines = lines_of_seconds(text, set(names)) if names else {}
         return value, _told_twice([(name, lines.get(name)) for name in names], file)
     return _toon(text, file, strictness, together)
@@ -241,10 +241,13 @@ def _line(text: str, number: int | None) -> str:
     return lines[number - 1][:200] if number and number <= len(lines) else ""
 
 
-def _json(text: str, doubled: list[str] | None) -> Any:
+def _json(text: str, doubled: list[str] | None, together: DecodedTogether) -> Any:
+    most = together.values_left
     try:
-        return canonical.loads_strict(text, max_bytes=MAX_DOCUMENT_BYTES, doubled=doubled)
+        return canonical.loads_strict(text, max_bytes=MAX_DOCUMENT_BYTES, max_values=most, doubled=doubled)
     except canonical.UnreadableJsonError as error:
+        if error.reason == "too_many_values":
+            raise together.too_many_values() from error
         line, advice = line_of_json(error, text), advice_on_json(error, text)
         raise _UnreadableError(_code_of(error), error.message, line, advice) from error
 

@@ -43,12 +43,14 @@ from workflows_app.engine.steps.scope import Build, StepScope
 from workflows_app.engine.unreadable import DOUBLED_ADVICE, advice_on_json, line_of_json
 
 MAX_SOURCE_BYTES = 1024 * 1024
+MAX_SOURCE_VALUES = 200_000
 ACTIVITY_ID = "main"
 
 # Windows begins a text with it.
 _MARK = "\ufeff".encode()
 _CODES = {
     "too_large": ProblemCode.TOO_LARGE,
+    "too_many_values": ProblemCode.TOO_LARGE,
     "too_deep": ProblemCode.TOO_DEEP,
     "duplicate_key": ProblemCode.DUPLICATE_KEY,
     "nul_character": ProblemCode.BAD_CHARACTER,
@@ -97,7 +99,7 @@ def _document(source: Source, findings: StepFindings) -> tuple[bytes, dict[str, 
     data = next(iter(source.files.values())).removeprefix(_MARK)
     try:
         doubled: list[str] | None = [] if source.strictness is Strictness.LEGACY else None
-        read = canonical.loads_strict(data, max_bytes=MAX_SOURCE_BYTES, doubled=doubled)
+        read = canonical.loads_strict(data, max_bytes=MAX_SOURCE_BYTES, max_values=MAX_SOURCE_VALUES, doubled=doubled)
         document = _with_kept_numbers(data, read)
     except UnreadableJsonError as error:
         findings.take((_unreadable(error, data),))
