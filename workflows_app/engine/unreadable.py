@@ -65,11 +65,17 @@ _TOON_ADVICE = (
 )
 
 
+# Told of all that there is, and of no line.
+_OF_THE_WHOLE = frozenset({"too_large", "too_many_values"})
+
+
 def line_of_json(error: UnreadableJsonError, text: str) -> int | None:
     """The parser counts characters, the decoder before it bytes. Of a key that stands twice it is where it stands again."""
     if error.reason == "duplicate_key":
         key = error.message.removeprefix(_DOUBLED[0]).removesuffix(_DOUBLED[1])
         return lines_of_seconds(text, [key]).get(key)
+    if error.reason in _OF_THE_WHOLE:
+        return None
     if error.offset is None:
         return line_of_unstorable("not_a_number" if error.reason == "not_json" else error.reason, text)
     if error.reason == "not_json":
