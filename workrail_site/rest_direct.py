@@ -61,7 +61,8 @@ class RestDirect:
     def __init__(self, django: WSGIHandler) -> None:
         self._django = django
         self._parser = StrictJsonParser()
-        self.answer = RequestContext(_Headers(RateLimitHeaders(TraceCalls(self._endpoint))))
+        self._traced = TraceCalls(self._endpoint)
+        self.answer = RequestContext(_Headers(RateLimitHeaders(self._answered)))
 
     def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
         request = direct_request(environ)
@@ -73,6 +74,13 @@ class RestDirect:
         response._handler_class = type(self._django)  # type: ignore[attr-defined]  # noqa: SLF001  as WSGIHandler leaves it
         start_response(f"{response.status_code} {response.reason_phrase}", list(response.items()))
         return cast("Iterable[bytes]", response)
+
+    def _answered(self, request: HttpRequest) -> HttpResponseBase:
+        """Whatever fails around the endpoint is told in the same form: Django, which would see to that, is not asked."""
+        try:
+            return self._traced(request)
+        except Exception as error:  # noqa: BLE001  as in the endpoint
+            return handle_exception(error, {"request": DirectRequest(request, parser=self._parser)})
 
     def _endpoint(self, request: HttpRequest) -> HttpResponseBase:
         target: _Target = request.direct_target  # type: ignore[attr-defined]  # set where the request is made

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
+from django.core.exceptions import SuspiciousOperation
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
 from sessions_app.engine.runs import Dialect
@@ -63,7 +64,15 @@ def traced_tool(*, method: str, route: str) -> str | None:
 def _arguments(request: HttpRequest, path: Mapping[str, Any]) -> dict[str, Any]:
     """Of the path, the query and the body: no two of them share a name."""
     body = request.META.get(PARSED_BODY)
-    return {**(body if isinstance(body, dict) else {}), **request.GET.dict(), **path}
+    return {**(body if isinstance(body, dict) else {}), **_query(request), **path}
+
+
+def _query(request: HttpRequest) -> dict[str, str]:
+    """What cannot be read was refused by the endpoint, or is nothing to it."""
+    try:
+        return request.GET.dict()
+    except SuspiciousOperation:
+        return {}
 
 
 def _reply(request: HttpRequest, response: HttpResponseBase) -> bytes | None:
