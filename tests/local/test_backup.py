@@ -34,6 +34,15 @@ def done(started):
     return process.wait(timeout=120), log.read_text()
 
 
+def left_by_a_killed_backup(beside):
+    """The whole database, in a folder that nobody uses any more."""
+    left = beside / ".workrail-backup-killed"
+    left.mkdir()
+    (left / "in-use").touch()
+    (left / "database.dump").write_bytes(b"everything")
+    return left
+
+
 def test_a_run_goes_on_by_its_old_token_on_a_restored_server(serve, run_workrail, homes, free_port):
     def post(path, body):
         headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
@@ -49,8 +58,11 @@ def test_a_run_goes_on_by_its_old_token_on_a_restored_server(serve, run_workrail
     file = homes / "copy.tar"
     # The keys of seals are the environment's, those of tokens are of the home, and go with it.
     named = dict.fromkeys(("WORKRAIL_SEAL_KEY", "WORKRAIL_SEAL_KEYS_RETIRED"), "A" * 43 + "=")
+    left = left_by_a_killed_backup(homes)
     code, said = done(run_workrail("backup", str(file), home=homes / "old", **named))
     assert code == 0, said
+    assert not left.exists()
+    assert [each.name for each in homes.iterdir() if each.name.startswith(".")] == []
     assert "WORKRAIL_SEAL_KEY, WORKRAIL_SEAL_KEYS_RETIRED) are not in it" in said
     assert file.stat().st_mode & 0o077 == 0
     process.send_signal(signal.SIGINT)

@@ -6,7 +6,7 @@ import pytest
 
 from workrail_site.local import temporary
 from workrail_site.local.problems import SetupProblem
-from workrail_site.local.temporary import short_folder
+from workrail_site.local.temporary import short_folder, working_folder
 
 
 @pytest.fixture
@@ -44,10 +44,30 @@ def test_without_a_short_folder_the_message_names_one(monkeypatch):
     assert "TMPDIR=/tmp" in problem.value.next_move
 
 
+@pytest.mark.parametrize("prefix", ["workrail-", ".workrail-backup-"])
+def test_a_working_folder_that_a_killed_process_left_goes_with_the_next_beside_it(base, run_python, prefix):
+    code = """
+import signal, sys
+from pathlib import Path
+from workrail_site.local.temporary import working_folder
+with working_folder(base=Path(sys.argv[1]), prefix=sys.argv[2]) as folder:
+    print(folder, flush=True)
+    signal.pause()
+"""
+    process = run_python(code, base, prefix)
+    left = Path(process.stdout.readline().strip())
+    with working_folder(base=Path(base), prefix=prefix):
+        assert left.exists()
+    process.kill()
+    process.wait()
+    with working_folder(base=Path(base), prefix=prefix):
+        assert not left.exists()
+
+
 def test_what_a_killed_process_left_is_removed_by_the_next(base, run_python):
     code = """
 import signal, tempfile, sys
-from workrail_site.local.temporary import short_folder
+from workrail_site.local.temporary import short_folder, working_folder
 tempfile.tempdir = sys.argv[1]
 with short_folder(None) as folder:
     print(folder, flush=True)

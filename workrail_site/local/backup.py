@@ -28,12 +28,15 @@ from workrail_site.local.keys import ensure_keys
 from workrail_site.local.places import Places, prepare_home
 from workrail_site.local.problems import SetupProblem
 from workrail_site.local.servers import Addresses, lasting_storage, named_addresses, running_servers
+from workrail_site.local.temporary import working_folder
 from workrail_site.local.venvs import Environment, say
 
 _VERSION = 1
 _MANIFEST = "workrail-backup.json"
 _CHOOSES_POLICIES = 18
 _DUMP = "database.dump"
+# What a backup is made in; it holds the whole database meanwhile.
+_BESIDE = ".workrail-backup-"
 _KEYS = "keys.json"
 # Those that the file of keys has; the environment comes before it.
 _FILED = ("WORKRAIL_SECRET_KEY", "WORKRAIL_TOKEN_KEY")
@@ -74,11 +77,12 @@ def _read(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _back_up(file: Path, places: Places) -> int:
-    with _database(places, command="backup") as url, tempfile.TemporaryDirectory(dir=file.absolute().parent) as folder:
-        dump = Path(folder) / _DUMP
+    beside = file.absolute().parent
+    with _database(places, command="backup") as url, working_folder(base=beside, prefix=_BESIDE) as folder:
+        dump = folder / _DUMP
         _tool("pg_dump", "--format=custom", "--no-owner", f"--file={dump}", f"--dbname={url}")
         keys = places.keys.read_bytes() if places.keys.exists() and _goes_by_file() else b""
-        unfinished = Path(folder) / "archive"
+        unfinished = folder / "archive"
         with _private(unfinished) as target:
             _write_archive(target, dump, keys)
             target.flush()
@@ -111,8 +115,8 @@ def _add(archive: tarfile.TarFile, name: str, data: bytes) -> None:
 
 
 def _restore(file: Path, places: Places, environment: Environment, *, replaces: bool) -> int:
-    with tempfile.TemporaryDirectory() as folder:
-        backup = _opened(file, Path(folder))
+    with working_folder(base=Path(tempfile.gettempdir())) as folder:
+        backup = _opened(file, folder)
         _put_keys(backup.keys, places, replaces=replaces)
         with (
             claimed(places.claim, command="restore"),

@@ -22,15 +22,21 @@ _LOCK = "in-use"
 @contextlib.contextmanager
 def short_folder(account: Account | None) -> Iterator[Path]:
     """The account may pass through it to its own part, `pg`; nobody else enters."""
-    base = _find_base(account)
-    _sweep(base)
-    folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=base))
+    with working_folder(base=_find_base(account)) as folder:
+        if account is not None:
+            folder.chmod(0o711)
+        (folder / "pg").mkdir(mode=0o700)
+        give(account, folder / "pg")
+        yield folder
+
+
+@contextlib.contextmanager
+def working_folder(*, base: Path, prefix: str = _PREFIX) -> Iterator[Path]:
+    """It goes when the work is done, and where the process is killed, with the next one that is made beside it."""
+    _sweep(base, prefix)
+    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=base))
     try:
         with _marked_as_used(folder):
-            if account is not None:
-                folder.chmod(0o711)
-            (folder / "pg").mkdir(mode=0o700)
-            give(account, folder / "pg")
             yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -57,8 +63,8 @@ def _marked_as_used(folder: Path) -> Iterator[None]:
         yield
 
 
-def _sweep(base: Path) -> None:
-    for folder in base.glob(f"{_PREFIX}*"):
+def _sweep(base: Path, prefix: str) -> None:
+    for folder in base.glob(f"{prefix}*"):
         with contextlib.suppress(OSError):
             if folder.stat().st_uid == os.geteuid() and _is_abandoned(folder):
                 shutil.rmtree(folder, ignore_errors=True)
