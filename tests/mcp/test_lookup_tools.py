@@ -15,6 +15,7 @@ from tests.step_documents import loop, step
 from tests.workflow_cast import create
 from traces_app.models import TraceEvent
 from traces_app.services.recording import flush_calls
+from workflows_app.engine.json_schemas import SCHEMAS
 from workflows_app.services.bundled import load_bundled
 from workrail_site.mcp.calling import Caller, calls_as
 from workrail_site.mcp.toolsets import all_servers
@@ -156,6 +157,7 @@ def test_a_document_is_validated_without_being_saved(call):
     bad = call("workflow_validate_json", workflowJson='{"id": "team.new"}')
 
     assert {"id", "steps"} <= set(sound["required"])
+    assert sound == SCHEMAS["steps-0.0.1"]()
     assert bad["valid"] is False
     assert any("steps" in issue for issue in bad["issues"])
     assert "team.new" not in [each["id"] for each in call("workflow_list")["workflows"]]

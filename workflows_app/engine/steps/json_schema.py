@@ -1,5 +1,6 @@
 """The JSON Schema of step workflows, made of the checks that read them: for editors, which tell of mistakes while one types."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from workflows_app.engine.condition_readers.operands import OPERANDS, VARIABLE_NAME
@@ -23,19 +24,40 @@ def first_steps_schema() -> dict[str, Any]:
 
 
 def _whole(title: str, workflow: shape.Check) -> dict[str, Any]:
-    return {
+    """With the definitions that it refers to."""
+    document = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": title,
         **shape.schema_of(workflow),
-        "$defs": {
-            **schema.definitions(),
-            "condition": {"anyOf": [{"type": "null"}, _INNER]},
-            "innerCondition": _inner_condition(),
-            "confirmation": {"anyOf": [{"type": "boolean"}, _CONDITION, _named_confirmation()]},
-            "validation": {"anyOf": [{"type": "array", "items": _rules()}, _rules()]},
-            "rules": _rules(),
-            "rule": _rule(),
-        },
+    }
+    known = _definitions()
+    used: dict[str, Any] = {}
+    waiting = list(_references(document))
+    while waiting:
+        name = waiting.pop()
+        if name not in used:
+            used[name] = known[name]
+            waiting.extend(_references(known[name]))
+    return {**document, "$defs": {name: known[name] for name in known if name in used}}
+
+
+def _references(part: Any) -> Iterator[str]:
+    for key, value in part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else ():
+        if key == "$ref":
+            yield value.removeprefix("#/$defs/")
+        else:
+            yield from _references(value)
+
+
+def _definitions() -> dict[str, Any]:
+    return {
+        **schema.definitions(),
+        "condition": {"anyOf": [{"type": "null"}, _INNER]},
+        "innerCondition": _inner_condition(),
+        "confirmation": {"anyOf": [{"type": "boolean"}, _CONDITION, _named_confirmation()]},
+        "validation": {"anyOf": [{"type": "array", "items": _rules()}, _rules()]},
+        "rules": _rules(),
+        "rule": _rule(),
     }
 
 

@@ -10,6 +10,7 @@ from teams_app.engine.errors import PreconditionFailedError
 from workflows_app.engine import lookup, step_documents
 from workflows_app.engine.activities.prompts import what_holds_in
 from workflows_app.engine.budgets import fit_bytes
+from workflows_app.engine.json_schemas import SCHEMAS
 from workflows_app.engine.placeholders import render
 from workflows_app.engine.problems import WorkflowProblem, did_you_mean
 from workflows_app.engine.program import Program, Step
@@ -154,7 +155,11 @@ class LookupTools(MCPToolset):  # type: ignore[misc]  # the library has no types
     def workflow_get_schema(self, *, session_id: given.SessionId = None) -> ToolReply:
         """Tells the JSON Schema that a workflow of steps is written to"""
         check_session(session_id)
-        return _told({"schema": declared.WORKFLOW_SCHEMA, "version": declared.WORKFLOW_SCHEMA_VERSION})
+        return _told({"schema": SCHEMAS[_FORM](), "version": declared.WORKFLOW_SCHEMA_VERSION})
+
+
+# The version that the contract of these tools knows.
+_FORM = f"steps-{declared.WORKFLOW_SCHEMA_VERSION}"
 
 
 def _skill_told(program: Program, workflow_id: str, reference: str) -> ToolReply:

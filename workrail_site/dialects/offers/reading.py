@@ -1,6 +1,6 @@
 """What stands at an address, and the addresses that there are."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, assert_never
 
@@ -13,12 +13,12 @@ from teams_app.engine.errors import NotFoundError
 from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.engine.pages import MAX_LIMIT, PageRequest
 from teams_app.engine.redaction import shown_without_keys
+from workflows_app.engine.json_schemas import SCHEMAS
 from workflows_app.engine.values import WorkflowState, WorkflowValue
 from workflows_app.selectors.handed_out import HandedOut, read_attachment
 from workflows_app.selectors.previews import WorkflowPreview, preview_workflow
 from workflows_app.selectors.workflows import WorkflowFilters, list_workflows
 from workrail_site.dialects.activities.resources import part_in, parts_of
-from workrail_site.dialects.lookup.declared import WORKFLOW_SCHEMA
 from workrail_site.dialects.offers.addresses import Address, OfferShelf, read_address
 from workrail_site.mcp.answers import MAX_REPLY_BYTES
 from workrail_site.mcp.cursors import read_cursor, write_cursor
@@ -28,7 +28,7 @@ RUNS_SHOWN = 10
 _SHOWN_CHARACTERS = 200
 _CURSOR = "resources"
 _JSON, _MARKDOWN = "application/json", "text/markdown"
-_SCHEMAS: Mapping[str, Mapping[str, Any]] = {"workflow-of-steps": WORKFLOW_SCHEMA}
+_SCHEMAS: Mapping[str, Callable[[], Mapping[str, Any]]] = {"workflow-of-steps": SCHEMAS["steps-0.3.0"]}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +171,7 @@ def _schema(name: str) -> Mapping[str, Any]:
         raise NotFoundError(
             f"There is no schema {shown_address(name)!r}.", suggestion=f"There are: {', '.join(_SCHEMAS)}."
         )
-    return _SCHEMAS[name]
+    return _SCHEMAS[name]()
 
 
 def _run(actor: Actor, text: str) -> dict[str, Any]:
