@@ -313,6 +313,16 @@ def test_that_no_run_has_what_was_asked_for_is_said_aloud(desk, text):
     assert "No run has what you asked for" in render_text(found)
 
 
+def test_a_session_with_notes_that_has_what_was_asked_for_is_told_before_runs_that_have_not(desk, noted):
+    begin(desk, *plain_steps(2))
+
+    found = find(desk, text="quartz capacitor")
+    text = render_text(found)
+
+    assert found["foundNothing"] is True
+    assert text.index("# Sessions with notes") < text.index("# No run has what you asked for")
+
+
 @pytest.mark.parametrize("text", ["", "please resume my session", "sample"])
 def test_it_is_not_said_where_nothing_was_asked_for_or_something_was_found(desk, text):
     begin(desk, *plain_steps(2))

@@ -93,10 +93,14 @@ def render_text(reply: Mapping[str, Any]) -> str:
         return (
             "No run of your team can be resumed. Begin one with start_workflow; list_workflows shows which there are."
         )
-    parts = [_NOTHING_FOUND if reply.get("foundNothing") else "# Runs to resume, the likeliest first"]
+    is_merely_recent = bool(reply.get("foundNothing"))
+    parts = [_NOTHING_FOUND if is_merely_recent else "# Runs to resume, the likeliest first"]
     parts.extend(_candidate_text(number, candidate) for number, candidate in enumerate(candidates, 1))
     parts.append(_advice(candidates))
-    if sessions:
+    if sessions and is_merely_recent:
+        # These do have what was asked for.
+        parts.insert(0, _sessions_text(sessions))
+    elif sessions:
         parts.append(_sessions_text(sessions))
     return "\n\n".join(parts)
 
