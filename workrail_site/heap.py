@@ -6,8 +6,9 @@ second in one of ours, in which nobody is answered. Whoever sends a body of list
 
 import gc
 
-# So many objects are made between two looks at them, and so many looks are between two at those that stayed.
-_YOUNG, _STAYED, _LONG = 50_000, 20, 50
+# So many objects are made between two looks at them, so many of these looks are between two at those that stayed, and so many of those between
+# two at all since the start: what a refusal holds in a circle, a body of many lists say, is gone after a million more.
+_YOUNG, _STAYED, _LONG = 50_000, 5, 4
 
 
 def spare_what_was_imported() -> None:
