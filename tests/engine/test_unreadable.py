@@ -148,9 +148,9 @@ def test_a_mark_at_the_beginning_moves_no_problem_to_another_line(ends, ending):
     from workflows_app.engine.places import line_at, lines_in
 
     text = "\ufeffsteps[1]:\n" if ending == "toon" else "\ufeffsteps:\n"
-    text = (text + '  - id: a\n    nmae: "A"\n' + BASE).replace("\n", ends)
+    text = (text + '  - id: a\n    colour: "A"\n' + BASE).replace("\n", ends)
 
-    (problem,) = [each for each in told_of(text, ending) if each.path == "steps[0].nmae"]
+    (problem,) = [each for each in told_of(text, ending) if each.path == "steps[0].colour"]
 
     assert line_at(lines=lines_in(f"work.{ending}", text), path=problem.path) == 3
 
