@@ -11,7 +11,7 @@ from sessions_app.engine import approvals, obligations
 from sessions_app.engine.state import CapabilityStatus, Snapshot
 from workflows_app.engine import conditions, placeholders, walker
 from workflows_app.engine.activities.prompts import what_holds_in
-from workflows_app.engine.activities.references import find_skill
+from workflows_app.engine.activities.references import SkillNames
 from workflows_app.engine.filled import filled, filled_by
 from workflows_app.engine.placeholders import Filling
 from workflows_app.engine.program import (
@@ -57,7 +57,7 @@ class Pending(msgspec.Struct, frozen=True, kw_only=True):
     activity: str = ""
     question: Question | None = None
     loop: Mapping[str, Any] | None = None
-    # One that the program has, to be read before the step is done.
+    # By the name that reads it, one that the program has, to be read before the step is done.
     skill: str = ""
 
 
@@ -151,13 +151,18 @@ def _step(
         ask_for_files=isinstance(item, Step) and item.ask_for_files,
         model_tier=item.model_tier.value if isinstance(item, Step) and item.model_tier else "",
         activity=_activity_name(program, snapshot),
-        skill=_skill(program, item),
+        skill=_skill(program, snapshot, item),
     )
 
 
-def _skill(program: Program, item: Step | Parallel) -> str:
+def _skill(program: Program, snapshot: Snapshot, item: Step | Parallel) -> str:
     named = item.skill if isinstance(item, Step) else ""
-    return named if named and find_skill(program=program, reference=named) is not None else ""
+    if not named:
+        return ""
+    activity = program.activity(snapshot.position.activity)
+    home = activity.borrowed_from if activity else ""
+    names = SkillNames(program)
+    return names.read_as(named, home=home) if names.find(named, home=home) is not None else ""
 
 
 def _prompt(

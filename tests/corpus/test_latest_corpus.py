@@ -11,8 +11,11 @@ from tests.automatic_scripts import automatic_script
 from tests.matrix_play import DIALECTS, item_of, read_log, steps_of, story_of
 from tests.run_cast import make_desk
 from tests.workflow_cast import NOW, publish
+from workflows_app.engine.activities.references import find_skill, named_for_all
 from workflows_app.engine.problems import ProblemCode, Severity
+from workflows_app.engine.program import Step, walk_items
 from workflows_app.engine.source import Origin
+from workflows_app.selectors.handed_out import HandedOut, read_attachment
 from workflows_app.selectors.sources import read_program
 from workflows_app.services.importing import ImportOptions, import_files
 
@@ -50,6 +53,28 @@ def test_all_of_them_compile_in_strict_and_strays_are_told():
     # What the six name and none of them is: the eleven others.
     missing = [p.message for found in problems.values() for p in found if p.code == ProblemCode.UNKNOWN_SKILL]
     assert all("prism" in message for message in missing)
+
+
+def test_each_skill_is_read_by_the_name_that_replies_give_it():
+    desk = make_desk()
+    imported(desk)
+    for name in NAMES:
+        publish(desk.person, f"project.{name}")
+    for name in NAMES:
+        program = read_program(actor=desk.person, workflow_id=f"project.{name}")
+        for activity in program.activities:
+            for said, meant in zip(named_in(named_for_all(program, activity)), named_in(activity), strict=True):
+                found = find_skill(program=program, reference=meant, home=activity.borrowed_from)
+                assert found is None or read_by(desk, program, said).attachment == found
+
+
+def named_in(activity):
+    steps = [item.skill for item in walk_items(activity.body) if isinstance(item, Step) and item.skill]
+    return [name for name in (activity.primary_skill, *activity.supporting_skills, *steps) if name]
+
+
+def read_by(desk, program, name):
+    return read_attachment(actor=desk.person, workflow_id=program.id, held=HandedOut.SKILLS, name=name)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
-from tests import run_cast
-from tests.activity_folders import activity, folder, step
+from tests import checkpoint_cast, run_cast
+from tests.activity_folders import activity, folder, skill, step, workflow
 from tests.navigation_play import raw_caller, text_of, tool_caller
 from tests.workflow_cast import NOW, publish
 from workflows_app.engine.source import Source, SourceFormat
@@ -192,8 +192,18 @@ def test_the_index_of_activities_leads_to_skills_that_exist(call):
     assert set(index["quick_match"].values()) <= {each["id"] for each in index["activities"]}
     for each in index["activities"]:
         if each["next_action"]["tool"] == "get_skill":
-            skill = call("get_skill", **each["next_action"]["parameters"], workflow_id=each["workflowId"])
+            skill = call("get_skill", **each["next_action"]["parameters"])
             assert skill["id"] == each["next_action"]["parameters"]["skill_id"]
+
+
+def test_the_skill_that_an_activity_leads_to_is_its_own_where_a_universal_one_is_called_like_it(desk, call):
+    work = activity("guided", steps=[step("do")], skills={"primary": "workflow-execution"})
+    own = {"skills__00-workflow-execution.toon": skill("workflow-execution", capability="Ours.")}
+    checkpoint_cast.publish_folder(desk, folder(work, about=workflow(initialActivity="guided"), **own))
+
+    indexed = next(each for each in call("get_activities")["activities"] if each["id"] == "guided")
+    for said in (indexed, call("get_activity", activity_id="guided")):
+        assert call("get_skill", **said["next_action"]["parameters"])["capability"] == "Ours."
 
 
 def test_an_activity_is_found_by_its_id_alone(call):

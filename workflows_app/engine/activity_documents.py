@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from itertools import takewhile
 from typing import Any, assert_never
 
+from workflows_app.engine.activities.references import named_for_all
 from workflows_app.engine.budgets import fit_bytes
 from workflows_app.engine.program import (
     Action,
@@ -80,6 +81,8 @@ def overview_json(program: Program, *, with_modes: bool) -> dict[str, Any]:
 
 
 def activity_json(program: Program, activity: Activity) -> dict[str, Any]:
+    """Its skills by names that read them wherever they are asked for."""
+    activity = named_for_all(program, activity)
     steps = [step_json(program, item) for item in activity.body if isinstance(item, Step | Parallel)]
     said = {
         "problem": activity.problem,

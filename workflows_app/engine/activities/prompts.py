@@ -5,7 +5,7 @@ from typing import Any, assert_never
 
 from workflows_app.engine import conditions
 from workflows_app.engine.activities.parts import SkillUse
-from workflows_app.engine.activities.references import find_skill
+from workflows_app.engine.activities.references import SkillNames
 from workflows_app.engine.program import Action, ActionKind, Activity, Artifact, Program, Trigger
 
 
@@ -46,8 +46,7 @@ def what_holds_in(program: Program, activity: Activity, *, how_to_read: str) -> 
     """
     said = [describe_action(action) for action in activity.entry_actions if _is_for_agents(action)]
     started = [describe_trigger(trigger) for trigger in activity.triggers]
-    named = dict.fromkeys((activity.primary_skill, *activity.supporting_skills))
-    known = [name for name in named if name and _is_known(program, activity, name)]
+    known = _known_skills(program, activity)
     skills = [f"Skills of this activity: {', '.join(known)}. {how_to_read}".strip()] if known else []
     come = [f"To come of it: {outcome}" for outcome in activity.outcome]
     written = [_artifact(program, activity, artifact) for artifact in activity.artifacts]
@@ -65,8 +64,11 @@ def _artifact(program: Program, activity: Activity, artifact: Artifact) -> str:
     return f"{verb} the document `{name}`{f' in {where}' if where else ''}{_after(': ', artifact.description)}"
 
 
-def _is_known(program: Program, activity: Activity, skill: str) -> bool:
-    return find_skill(program=program, reference=skill, home=activity.borrowed_from) is not None
+def _known_skills(program: Program, activity: Activity) -> list[str]:
+    """By names that read them from wherever they are asked for."""
+    names, home = SkillNames(program), activity.borrowed_from
+    named = dict.fromkeys((activity.primary_skill, *activity.supporting_skills))
+    return [names.read_as(name, home=home) for name in named if name and names.find(name, home=home) is not None]
 
 
 def _is_for_agents(action: Action) -> bool:

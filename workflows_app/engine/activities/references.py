@@ -3,7 +3,9 @@
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from workflows_app.engine.program import Attachment, Program
+from msgspec.structs import replace
+
+from workflows_app.engine.program import Activity, Attachment, Item, Loop, Program, Step, walk_items
 
 META = "meta"
 _ENDING = re.compile(r"\.(?:md|json|ya?ml|toon)\Z", re.IGNORECASE)
@@ -91,12 +93,61 @@ def wanted_keys(name: str) -> tuple[str, ...]:
     return (f"#{number.lstrip('0')}", *names) if number.isascii() and number.isdigit() else tuple(names)
 
 
+class SkillNames:
+    """What names of skills mean in one program, and by which name each of them is read there."""
+
+    def __init__(self, program: Program) -> None:
+        self._own = program.id
+        self._held = {(skill.owner, skill.id): skill for skill in program.skills}
+        self._owners = {skill.owner for skill in program.skills}
+
+    def find(self, reference: str, *, home: str = "") -> Attachment | None:
+        candidates = skill_candidates(reference, own=self._own, home=home, owners=self._owners)
+        return next((self._held[key] for key in candidates if key in self._held), None)
+
+    def name_of(self, skill: Attachment, *, said: str = "", taken: Collection[str] = ()) -> str:
+        """The shortest that leads to this very skill from wherever in the program one asks; `said` goes before the others, and
+        what is `taken` is no name. Empty where nothing leads there.
+        """
+        names = (said, skill.id, f"{skill.owner}::{skill.id}", f"{skill.owner}/{skill.id}")
+        return next((name for name in names if name and name not in taken and self.find(name) == skill), "")
+
+    def read_as(self, reference: str, *, home: str = "", taken: Collection[str] = ()) -> str:
+        """The name for what a reference means in an activity of `home`; as it stands where it leads nowhere."""
+        if not home and reference not in taken:
+            return reference
+        found = self.find(reference, home=home)
+        return (self.name_of(found, said=reference, taken=taken) if found else "") or reference
+
+
 def find_skill(*, program: Program, reference: str, home: str = "") -> Attachment | None:
     """The skill that a reference in this program means."""
-    held = {(skill.owner, skill.id): skill for skill in program.skills}
-    owners = {skill.owner for skill in program.skills}
-    candidates = skill_candidates(reference, own=program.id, home=home, owners=owners)
-    return next((held[key] for key in candidates if key in held), None)
+    return SkillNames(program).find(reference, home=home)
+
+
+def skill_names(program: Program) -> list[str]:
+    """By what each skill of the program is read there."""
+    names = SkillNames(program)
+    return sorted({names.name_of(skill) or skill.id for skill in program.skills})
+
+
+def named_for_all(program: Program, activity: Activity) -> Activity:
+    """The activity with its skills by names that read them from wherever they are asked for, not from within it alone. The ids of
+    its steps are no such names, since a step is asked for by them.
+    """
+    names = SkillNames(program)
+    steps = {item.id for item in walk_items(activity.body) if isinstance(item, Step)}
+    home = activity.borrowed_from
+
+    def item_named(item: Item) -> Item:
+        if isinstance(item, Loop):
+            return replace(item, body=tuple(map(item_named, item.body)))
+        return replace(item, skill=names.read_as(item.skill, home=home)) if isinstance(item, Step) else item
+
+    whole = tuple(names.read_as(name, home=home, taken=steps) for name in activity.supporting_skills)
+    primary = names.read_as(activity.primary_skill, home=home, taken=steps)
+    body = tuple(map(item_named, activity.body)) if home else activity.body
+    return replace(activity, primary_skill=primary, supporting_skills=whole, body=body)
 
 
 def find_resource(*, program: Program, reference: str, home: str = "") -> Attachment | None:

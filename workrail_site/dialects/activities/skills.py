@@ -6,7 +6,12 @@ from typing import Any
 
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import NotFoundError
-from workflows_app.engine.activities.references import META, find_resource, find_skill, resource_names
+from workflows_app.engine.activities.references import (
+    META,
+    find_resource,
+    find_skill,
+    resource_names,
+)
 from workflows_app.engine.activity_documents import instructions_json, step_json
 from workflows_app.engine.problems import did_you_mean
 from workflows_app.engine.program import Activity, Attachment, Family, Parallel, Program, Step, walk_items
@@ -108,7 +113,12 @@ class Shelf:
         return self.require(reference, home=activity.borrowed_from)
 
     def of_step(self, activity: Activity, step_id: str) -> ReadSkill:
-        """Where the step is told in short among the others, what it says itself goes before the skill that it names."""
+        """Where the step is told in short among the others, what it says itself goes before the skill that it names. What is no
+        step may be a skill that a reply has named.
+        """
+        named = None if step_id in _steps(activity) else self.named(step_id, home=activity.borrowed_from)
+        if named is not None:
+            return named
         step = _step(activity, step_id)
         own = self._own_words(activity, step)
         if isinstance(step, Step) and step.skill:
@@ -148,6 +158,12 @@ class Shelf:
                 return _read(program, found)
         return None
 
+    def named(self, reference: str, *, home: str = "") -> ReadSkill | None:
+        """By a name that the program has, as it is told wherever the session stands; else as the activity at hand means it."""
+        found = find_skill(program=self._program, reference=reference)
+        found = found or find_skill(program=self._program, reference=reference, home=home)
+        return None if found is None else _read(self._program, found)
+
     def _programs(self, reference: str) -> Iterable[Program]:
         yield self._program
         owner, slash, _name = reference.partition("/")
@@ -186,8 +202,7 @@ def _below(own: ReadSkill, skill: ReadSkill) -> ReadSkill:
 
 
 def _step(activity: Activity, step_id: str) -> Step | Parallel:
-    """Also within loops."""
-    steps = {item.id: item for item in walk_items(activity.body) if isinstance(item, Step | Parallel)}
+    steps = _steps(activity)
     if step_id not in steps:
         known = ", ".join(steps) or "none"
         raise NotFoundError(
@@ -195,6 +210,11 @@ def _step(activity: Activity, step_id: str) -> Step | Parallel:
             suggestion=did_you_mean(step_id, steps) or "Take a step_id of the current activity.",
         )
     return steps[step_id]
+
+
+def _steps(activity: Activity) -> dict[str, Step | Parallel]:
+    """Also within loops."""
+    return {item.id: item for item in walk_items(activity.body) if isinstance(item, Step | Parallel)}
 
 
 def _index(name: str, item: Attachment, within: str) -> str:

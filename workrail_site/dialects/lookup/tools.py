@@ -9,6 +9,7 @@ from sessions_app.engine.steering_refusals import StepNotFoundError
 from teams_app.engine.errors import PreconditionFailedError
 from workflows_app.engine import lookup, step_documents
 from workflows_app.engine.activities.prompts import what_holds_in
+from workflows_app.engine.activities.references import SkillNames
 from workflows_app.engine.budgets import fit_bytes
 from workflows_app.engine.json_schemas import SCHEMAS
 from workflows_app.engine.placeholders import render
@@ -104,7 +105,7 @@ class LookupTools(MCPToolset):  # type: ignore[misc]  # the library has no types
                 details={"workflowId": workflow_id, "missingContext": list(ahead.failure.keys)},
             )
         said = _with_activity(step_documents.next_json(program, ahead), program, ahead, workflow_id)
-        return _told(_with_skill(said, ahead.item, workflow_id))
+        return _told(_with_skill(said, program, ahead, workflow_id))
 
     @hinted(
         Hints(title="Check a step's output", read_only=True, idempotent=True, bounds=True, declares=declared.VALIDATE)
@@ -213,12 +214,14 @@ def _with_activity(told: dict[str, Any], program: Program, ahead: lookup.Ahead, 
     return {**told, "guidance": {**guidance, "prompt": f"## Activity Guidance\n{lines}\n\n{guidance['prompt']}"}}
 
 
-def _with_skill(told: dict[str, Any], item: lookup.Work | None, workflow_id: str) -> dict[str, Any]:
+def _with_skill(told: dict[str, Any], program: Program, ahead: lookup.Ahead, workflow_id: str) -> dict[str, Any]:
     """What a step says to apply can be read, and the guidance says how."""
-    if not isinstance(item, Step) or not item.skill:
+    if not isinstance(ahead.item, Step) or not ahead.item.skill:
         return told
     guidance = told["guidance"]
-    read = f"Read the skill with workflow_get: id {workflow_id}, skill {item.skill}."
+    home = ahead.activity.borrowed_from if ahead.activity else ""
+    name = SkillNames(program).read_as(ahead.item.skill, home=home)
+    read = f"Read the skill with workflow_get: id {workflow_id}, skill {name}."
     return {**told, "guidance": {**guidance, "prompt": f"{guidance['prompt']}\n\n{read}"}}
 
 

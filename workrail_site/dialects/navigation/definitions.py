@@ -9,6 +9,7 @@ import orjson
 
 from sessions_app.engine.ways import valid_targets
 from teams_app.engine.errors import NotFoundError
+from workflows_app.engine.activities.references import SkillNames
 from workflows_app.engine.activity_documents import activity_json, checkpoint_json, workflow_json, workflow_summary
 from workflows_app.engine.budgets import fit_bytes
 from workflows_app.engine.problems import did_you_mean
@@ -164,7 +165,7 @@ def activity(activity_id: str) -> ToolReply:
     for program in guides():
         found = program.activity(asked.whole)
         if found is not None:
-            said = {**activity_json(program, found), "workflowId": program.id, "next_action": _next(found)}
+            said = {**activity_json(program, found), "workflowId": program.id, "next_action": _next(program, found)}
             return _in_parts(said, asked, tool="get_activity", beside={})
     known = [activity.id for program in guides() for activity in program.activities]
     raise NotFoundError(
@@ -189,16 +190,21 @@ def _entry(program: Program, activity: Activity, problem_bytes: int | None) -> d
         "id": activity.id,
         "workflowId": program.id,
         "problem": problem if problem_bytes is None else fit_bytes(problem, max_bytes=problem_bytes),
-        "primary_skill": activity.primary_skill or program.primary_skill,
-        "next_action": _next(activity, fallback=program.primary_skill),
+        "primary_skill": _primary_skill(program, activity) or program.primary_skill,
+        "next_action": _next(program, activity, fallback=program.primary_skill),
     }
 
 
-def _next(activity: Activity, *, fallback: str = "") -> dict[str, Any]:
-    skill = activity.primary_skill or fallback
-    return (
-        {"tool": "get_skill", "parameters": {"skill_id": skill}} if skill else {"tool": "get_skills", "parameters": {}}
-    )
+def _next(program: Program, activity: Activity, *, fallback: str = "") -> dict[str, Any]:
+    """The skill as this workflow reads it: another one may have a skill of the same name."""
+    skill = _primary_skill(program, activity) or fallback
+    if not skill:
+        return {"tool": "get_skills", "parameters": {}}
+    return {"tool": "get_skill", "parameters": {"skill_id": skill, "workflow_id": program.id}}
+
+
+def _primary_skill(program: Program, activity: Activity) -> str:
+    return SkillNames(program).read_as(activity.primary_skill, home=activity.borrowed_from)
 
 
 def _activity(program: Program, activity_id: str) -> Activity:

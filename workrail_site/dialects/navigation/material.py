@@ -87,7 +87,7 @@ def skill(skill_id: str, workflow_id: str | None) -> ToolReply:
 def _find(skill_id: str, workflow_id: str | None) -> Attachment | None:
     if workflow_id is not None:
         program = read_published(actor=acting(), workflow_id=workflow_id)
-        found = find_skill(program=program, reference=skill_id)
+        found = find_skill(program=program, reference=skill_id) or find_among(program.skills, skill_id)
         return found or _first([known for known in guides() if known.id == META], skill_id)
     programs = guides()
     return _first(sorted(programs, key=lambda program: program.id != META), skill_id)

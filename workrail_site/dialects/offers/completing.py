@@ -9,6 +9,7 @@ from sessions_app.selectors.runs import RunFilters, list_runs
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.pages import PageRequest
+from workflows_app.engine.activities.references import skill_names
 from workflows_app.engine.program import VariableType
 from workflows_app.engine.values import WorkflowState
 from workflows_app.selectors.catalog import read_published
@@ -38,7 +39,9 @@ def complete(*, actor: Actor, ref: Mapping[str, Any], name: str, value: str, giv
             return _workflows(actor, wanted)
         case "skill" | "resource" | "template" if "workflow" in given:
             program = read_published(actor=actor, workflow_id=given["workflow"])
-            held = {"skill": program.skills, "resource": program.resources, "template": program.templates}[name]
+            if name == "skill":
+                return _of(skill_names(program), wanted)
+            held = program.resources if name == "resource" else program.templates
             return _of(sorted({item.id for item in held}), wanted)
         case "run" if actor.may(Permission.READ_RUNS):
             return _runs(actor, wanted)

@@ -13,6 +13,7 @@ from teams_app.engine.errors import NotFoundError
 from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.engine.pages import MAX_LIMIT, PageRequest
 from teams_app.engine.redaction import shown_without_keys
+from workflows_app.engine.activities.references import skill_names
 from workflows_app.engine.json_schemas import SCHEMAS
 from workflows_app.engine.values import WorkflowState, WorkflowValue
 from workflows_app.selectors.handed_out import HandedOut, read_attachment
@@ -157,7 +158,7 @@ def _preview(preview: WorkflowPreview) -> dict[str, Any]:
             "about": program.about,
             "preconditions": list(program.preconditions),
             "variables": [variable.name for variable in program.variables],
-            "skills": sorted({skill.id for skill in program.skills}),
+            "skills": skill_names(program),
             "resources": [item.id for item in program.resources],
             "templates": [item.id for item in program.templates],
         }

@@ -1,0 +1,222 @@
+"""What a reply names as a skill is read, by the call and the name that the reply gives, as the very skill that is meant: also
+of an activity that was borrowed.
+"""
+
+import re
+
+import pytest
+
+from tests.checkpoint_cast import publish_folder
+from tests.handover_play import caller
+from tests.run_cast import make_desk
+from workrail_site.dialects.offers.completing import complete
+from workrail_site.dialects.offers.reading import read_resource
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+DIALECTS = ["rail", "lookup", "navigation", "session", "orchestrator"]
+
+
+def written(**files):
+    return {path.replace("__", "/"): text.encode() for path, text in files.items()}
+
+
+LENDER = {
+    "workflow.yaml": b"""
+id: team.lender
+version: 1.0.0
+title: Lender
+initialActivity: sorting
+graph: {sorting: {done: __terminal__}}
+""",
+    "activities/01-sorting.yaml": b"""
+id: sorting
+version: 1.0.0
+name: Sorting
+techniques: [sift, "bins::tidy"]
+steps:
+  - {kind: technique, id: sort-it, technique: sift}
+  - {kind: technique, id: only-there, technique: "bins::tidy"}
+  - {kind: technique, id: grouped, technique: weigh}
+  - {kind: technique, id: borrowed-too, technique: drive}
+exits:
+  - {id: done, isDefault: true}
+""",
+    "techniques/sift.md": b"# Lender sift\n\nBy weight.\n",
+    "techniques/bins/tidy.md": b"# Lender tidy\n\nStack them.\n",
+    "techniques/bins/TECHNIQUE.md": b"## Capability\n\nBins of the lender.\n\n## Rules\n\n### no-tipping\n\nNEVER TIP A BIN.\n",
+    "techniques/sorting/weigh.md": b"# Lender weigh\n\nOn the scale.\n",
+    "techniques/TECHNIQUE.md": b"## Capability\n\nAll of the lender.\n\n## Rules\n\n### dry\n\nKEEP THE LENDER DRY.\n",
+}
+BORROWER = {
+    "workflow.yaml": b"""
+id: team.borrower
+version: 1.0.0
+title: Borrower
+activities: [team.lender/01-sorting.yaml]
+initialActivity: sorting
+graph: {sorting: {done: ending}}
+""",
+    "activities/02-ending.yaml": b"""
+id: ending
+version: 1.0.0
+name: Ending
+techniques: ["conduct::worker"]
+steps:
+  - {kind: technique, id: own-sort, technique: sift}
+  - {kind: technique, id: own-group, technique: "bins::empty"}
+""",
+    "techniques/sift.md": b"# Borrower sift\n\nBy colour.\n",
+    "techniques/drive.md": b"# Borrower drive\n\nSlowly.\n",
+    "techniques/conduct.md": b"# Conduct\n\n## Rules\n\n### worker-quiet\n\nWORKERS ARE QUIET.\n",
+    "techniques/bins/empty.md": b"# Borrower empty\n\nDaily.\n",
+    "techniques/bins/TECHNIQUE.md": b"## Capability\n\nBins of the borrower.\n\n## Rules\n\n### no-fire\n\nNEVER BURN A BIN.\n",
+    "techniques/sorting/weigh.md": b"# Borrower weigh\n\nBy hand.\n",
+    "techniques/TECHNIQUE.md": b"## Capability\n\nAll of the borrower.\n\n## Rules\n\n### clean\n\nKEEP THE BORROWER CLEAN.\n",
+}
+# The technique of each step; of which contracts the rules hold for it, with the words of them that are no rules.
+MEANT = {
+    "sort-it": ("# Lender sift", ["KEEP THE LENDER DRY."], ["All of the lender."]),
+    "only-there": (
+        "# Lender tidy",
+        ["KEEP THE LENDER DRY.", "NEVER TIP A BIN."],
+        ["All of the lender.", "Bins of the lender."],
+    ),
+    "grouped": ("# Lender weigh", ["KEEP THE LENDER DRY."], ["All of the lender."]),
+    "borrowed-too": ("# Borrower drive", ["KEEP THE BORROWER CLEAN."], ["All of the borrower."]),
+    "own-sort": ("# Borrower sift", ["KEEP THE BORROWER CLEAN."], ["All of the borrower."]),
+    "own-group": (
+        "# Borrower empty",
+        ["KEEP THE BORROWER CLEAN.", "NEVER BURN A BIN."],
+        ["All of the borrower.", "Bins of the borrower."],
+    ),
+}
+
+
+@pytest.fixture
+def desk(transactional_db):
+    made = make_desk()
+    publish_folder(made, LENDER, "team.lender")
+    publish_folder(made, BORROWER, "team.borrower")
+    return made
+
+
+class Reader:
+    """Reads the skills of the borrower by a dialect, by what its replies say. `named` is what names a skill in the reply, `read` how
+    it is read by that.
+    """
+
+    def __init__(self, dialect, actor):
+        self.call = caller(dialect, actor)
+        self.dialect = dialect
+
+    def of_steps(self):
+        """By each step the text of its skill, and by each activity those of the skills that are for all of it."""
+        found = {"steps": {}, "activities": {}}
+        walk = {"rail": self._rail, "lookup": self._lookup, "navigation": self._navigation}.get(
+            self.dialect, self._handed_over
+        )
+        for kind, name, text in walk():
+            found[kind][name] = text
+        return found
+
+    def _rail(self):
+        reply = self.call("start_workflow", workflowId="team.borrower", goal="Sort")
+        while reply["nextCall"]:
+            pending = reply["pending"]
+            yield from self._told(pending["prompt"], pending["stepId"], "inspect_workflow")
+            for line in pending.get("activityGuidance", ()):
+                yield from self._listed(line, pending["activityId"], "inspect_workflow")
+            reply = self.call(
+                "continue_workflow", **reply["nextCall"]["params"] | {"output": {"notesMarkdown": "Did it."}}
+            )
+
+    def _lookup(self):
+        done = []
+        while (reply := self.call("workflow_next", workflowId="team.borrower", completedSteps=done))["step"]:
+            done.append(reply["step"]["id"])
+            activity, _, step = done[-1].replace("@0", "").partition("::")
+            prompt = reply["guidance"]["prompt"]
+            yield from self._told(prompt, step, "workflow_get")
+            for line in prompt.splitlines():
+                yield from self._listed(line, activity, "workflow_get")
+
+    def _told(self, prompt, step, tool):
+        said = prompt.rpartition(f"Read the skill with {tool}: ")[2].removesuffix(".")
+        yield "steps", step, self.read(tool, said)
+
+    def _listed(self, line, activity, tool):
+        found = re.search(rf"Skills of this activity: (.*)\. Read one with {tool}: (.*), and its name as skill\.", line)
+        if found:
+            texts = [self.read(tool, f"{found[2]}, skill {name}") for name in found[1].split(", ")]
+            yield "activities", activity, "\n".join(texts)
+
+    def read(self, tool, said):
+        named = dict(part.split(" ", 1) for part in said.split(", "))
+        told = self.call(tool, **named)
+        return told["files"][0]["text"] if tool == "inspect_workflow" else told["skill"]["text"]
+
+    def _navigation(self):
+        for name in ("sorting", "ending"):
+            activity = self.call("get_workflow_activity", workflow_id="team.borrower", activity_id=name)
+            for step in activity["steps"]:
+                yield "steps", step["id"], self.by_navigation(step["skill"])
+            texts = [self.by_navigation(each) for each in activity["skills"]["supporting"]]
+            yield "activities", name, "\n".join(texts)
+
+    def by_navigation(self, name):
+        return self.call.text("get_skill", workflow_id="team.borrower", skill_id=name)
+
+    def _handed_over(self):
+        for name in ("sorting", "ending"):
+            token, activity = self.entered(name)
+            for step in activity["steps"]:
+                yield "steps", step["id"], self.by_step(token, step["id"])
+            texts = [self.by_step(token, each) for each in activity["skills"]["supporting"]]
+            yield "activities", name, "\n".join(texts)
+
+    def entered(self, *names):
+        """The token, and what the last of these activities says."""
+        token = self.call("start_session", workflow_id="team.borrower", agent_id="a")["session_token"]
+        for name in ("sorting", "ending")[: ("sorting", "ending").index(names[-1]) + 1]:
+            manifest = [{"step_id": step, "output": "Did it."} for step in MEANT][:4] if name == "ending" else None
+            said = self.call("next_activity", session_token=token, activity_id=name, step_manifest=manifest)
+            token = said["session_token"]
+        if self.dialect == "orchestrator":
+            said = self.call("get_activity", session_token=token)
+        return token, said
+
+    def by_step(self, token, name):
+        return self.call.text("get_skill", session_token=token, step_id=name)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_skill_that_a_step_applies_is_read_as_the_reply_says(desk, dialect):
+    found = Reader(dialect, desk.agent).of_steps()
+
+    assert list(found["steps"]) == list(MEANT)
+    for step, (heading, _, _) in MEANT.items():
+        assert heading in found["steps"][step], step
+    assert [heading for heading in ("# Lender sift", "# Lender tidy") if heading in found["activities"]["sorting"]] == [
+        "# Lender sift",
+        "# Lender tidy",
+    ]
+    assert "# Borrower" not in found["activities"]["sorting"]
+    assert "WORKERS ARE QUIET." in found["activities"]["ending"]
+
+
+def test_addresses_and_completions_name_each_skill_as_it_is_read(desk):
+    def text_at(uri):
+        return read_resource(actor=desk.agent, uri=uri)["contents"][0]["text"]
+
+    listed = text_at("workrail://workflows/team.borrower")
+    given = {"workflow": "team.borrower"}
+    ref = {"type": "ref/resource", "uri": "workrail://workflows/{workflow}/skills/{skill}"}
+    completed = complete(actor=desk.agent, ref=ref, name="skill", value="", given=given).values
+    texts = {name: text_at(f"workrail://workflows/team.borrower/skills/{name}") for name in completed}
+
+    assert [name for name in completed if f'"{name}"' not in listed] == []
+    assert "# Lender sift" in texts["team.lender::sift"]
+    assert "# Borrower sift" in texts["sift"]
+    assert "# Lender weigh" in texts["team.lender::sorting::weigh"]
+    assert "# Lender tidy" in texts["team.lender::bins::tidy"]
