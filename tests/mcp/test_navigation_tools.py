@@ -119,6 +119,7 @@ def test_a_definition_too_long_for_a_reply_is_summarised_and_says_how_to_read_on
 
     assert definition["summarized"] is True
     assert definition["next_action"]["tool"] == "get_workflow_activity"
+    assert call("get_workflow_activity", **definition["next_action"]["parameters"])["id"] == "work-0"
     assert len(definition["activities"]) == 20
     assert (
         call("get_workflow_activity", workflow_id="team.plan", activity_id="work-7")["steps"][0]["description"] == long

@@ -54,8 +54,14 @@ def workflow(workflow_id: str) -> ToolReply:
     whole = told(workflow_json(program))
     if not is_long(whole):
         return whole
-    hint = {"tool": "get_workflow_activity", "parameters": {"workflow_id": workflow_id}}
+    first = {"workflow_id": workflow_id, "activity_id": _first_activity(program)}
+    hint = {"tool": "get_workflow_activity", "parameters": first}
     return told({**workflow_summary(program), "summarized": True, "next_action": hint})
+
+
+def _first_activity(program: Program) -> str:
+    first = program.activity(program.initial_activity) or next(iter(program.activities), None)
+    return first.id if first is not None else program.initial_activity
 
 
 def activity_of(workflow_id: str, activity_id: str) -> ToolReply:
