@@ -55,7 +55,7 @@ def test_all_of_them_compile_in_strict_and_strays_are_told():
     assert all("prism" in message for message in missing)
 
 
-def test_each_skill_is_read_by_the_name_that_replies_give_it():
+def test_each_skill_is_read_by_the_name_that_replies_give_it_with_what_it_inherits():
     desk = make_desk()
     imported(desk)
     for name in NAMES:
@@ -66,6 +66,10 @@ def test_each_skill_is_read_by_the_name_that_replies_give_it():
             for said, meant in zip(named_in(named_for_all(program, activity)), named_in(activity), strict=True):
                 found = find_skill(program=program, reference=meant, home=activity.borrowed_from)
                 assert found is None or read_by(desk, program, said).attachment == found
+    push = read_by(
+        desk, read_program(actor=desk.person, workflow_id="project.remediate-vuln"), "manage-git::push-commits"
+    )
+    assert [each.name for each in push.inherited] == ["work-package::TECHNIQUE", "work-package::manage-git"]
 
 
 def named_in(activity):
@@ -74,7 +78,13 @@ def named_in(activity):
 
 
 def read_by(desk, program, name):
-    return read_attachment(actor=desk.person, workflow_id=program.id, held=HandedOut.SKILLS, name=name)
+    """The skill, when all that it inherits is read by the names that are told with it."""
+    read = read_attachment(actor=desk.person, workflow_id=program.id, held=HandedOut.SKILLS, name=name)
+    for each in read.inherited:
+        base = read_attachment(actor=desk.person, workflow_id=program.id, held=HandedOut.SKILLS, name=each.name)
+        assert each.rules in base.text
+        assert base.attachment.owner.rpartition(".")[2] == read.attachment.owner.rpartition(".")[2]
+    return read
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

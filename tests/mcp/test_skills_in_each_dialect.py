@@ -1,5 +1,5 @@
-"""What a reply names as a skill is read, by the call and the name that the reply gives, as the very skill that is meant: also
-of an activity that was borrowed.
+"""What a reply names as a skill is read, by the call and the name that the reply gives, as the very skill that is meant: of an
+activity that was borrowed, and of what holds for every technique of a folder or a group.
 """
 
 import re
@@ -9,6 +9,8 @@ import pytest
 from tests.checkpoint_cast import publish_folder
 from tests.handover_play import caller
 from tests.run_cast import make_desk
+from tests.workflow_cast import NOW
+from workflows_app.services import publishing
 from workrail_site.dialects.offers.completing import complete
 from workrail_site.dialects.offers.reading import read_resource
 
@@ -91,6 +93,7 @@ MEANT = {
         ["All of the borrower.", "Bins of the borrower."],
     ),
 }
+RULES = {rule for _, rules, _ in MEANT.values() for rule in rules}
 
 
 @pytest.fixture
@@ -205,6 +208,42 @@ def test_the_skill_that_a_step_applies_is_read_as_the_reply_says(desk, dialect):
     assert "WORKERS ARE QUIET." in found["activities"]["ending"]
 
 
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_rules_of_a_folder_and_of_a_group_are_told_with_each_technique_of_them(desk, dialect):
+    found = Reader(dialect, desk.agent).of_steps()["steps"]
+
+    assert {step: {rule for rule in RULES if rule in text} for step, text in found.items()} == {
+        step: set(rules) for step, (_, rules, _) in MEANT.items()
+    }
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_what_a_technique_inherits_is_named_as_it_can_be_read(desk, dialect):
+    reader = Reader(dialect, desk.agent)
+    found = reader.of_steps()["steps"]
+    token = reader.entered("ending")[0] if dialect in {"session", "orchestrator"} else ""
+
+    def read(text):
+        """Each that the reply of a technique says to be inherited."""
+        if dialect in {"session", "navigation"}:
+            for name in re.search(r'"inherits": ?\[(.*?)\]', text, re.DOTALL)[1].replace('"', "").split(","):
+                by_step = dialect == "session"
+                yield reader.by_step(token, name.strip()) if by_step else reader.by_navigation(name.strip())
+            return
+        names, said = re.search(r"\[It inherits (.*?)\. Read what else they say with (.*)\.\]", text).groups()
+        for name in names.split(", "):
+            if dialect == "orchestrator":
+                assert said == "get_skill, and the name as step_id"
+                yield reader.by_step(token, name)
+            else:
+                tool, _, place = said.partition(": ")
+                yield reader.read(tool, place.replace("and the name as skill", f"skill {name}"))
+
+    for step, (_, _, words) in MEANT.items():
+        told = list(read(found[step]))
+        assert [each in text for each, text in zip(words, told, strict=True)] == [True] * len(words), (step, told)
+
+
 def test_addresses_and_completions_name_each_skill_as_it_is_read(desk):
     def text_at(uri):
         return read_resource(actor=desk.agent, uri=uri)["contents"][0]["text"]
@@ -214,9 +253,49 @@ def test_addresses_and_completions_name_each_skill_as_it_is_read(desk):
     ref = {"type": "ref/resource", "uri": "workrail://workflows/{workflow}/skills/{skill}"}
     completed = complete(actor=desk.agent, ref=ref, name="skill", value="", given=given).values
     texts = {name: text_at(f"workrail://workflows/team.borrower/skills/{name}") for name in completed}
+    tidy = texts["team.lender::bins::tidy"]
 
     assert [name for name in completed if f'"{name}"' not in listed] == []
     assert "# Lender sift" in texts["team.lender::sift"]
     assert "# Borrower sift" in texts["sift"]
     assert "# Lender weigh" in texts["team.lender::sorting::weigh"]
-    assert "# Lender tidy" in texts["team.lender::bins::tidy"]
+    assert "NEVER TIP A BIN." in tidy
+    inherited = re.search(r"\[It inherits (.*?)\. Read", tidy)[1].split(", ")
+    assert [text_at(uri).partition("\n\n")[2].partition("\n")[0] for uri in inherited] == [
+        "All of the lender.",
+        "Bins of the lender.",
+    ]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_rules_that_nobody_can_read_since_their_workflow_is_not_published_are_said_to_be_missing(desk, dialect):
+    publishing.retire_workflow(actor=desk.person, workflow_id="team.lender", now=NOW)
+
+    found = Reader(dialect, desk.agent).of_steps()["steps"]
+
+    assert {step for step, text in found.items() if "team.lender/TECHNIQUE" in text and "not" in text} == {
+        "sort-it",
+        "only-there",
+        "grouped",
+    }
+    assert "# Lender sift" in found["sort-it"]
+    assert '"inherits": ["' not in found["sort-it"].replace("\n", "").replace("    ", "")
+
+
+def test_what_is_told_of_a_technique_is_what_its_author_wrote_before_what_it_inherits(desk):
+    told = caller("rail", desk.agent)("inspect_workflow", workflowId="team.borrower", part="skill", skill="bins::empty")
+
+    assert told["files"][0]["text"].startswith("# Borrower empty\n\nDaily.\n\n## Inherited rules\n\n### clean\n")
+
+
+def test_a_run_reads_what_its_own_program_inherits(desk):
+    call = caller("rail", desk.agent)
+    begun = call("start_workflow", workflowId="team.borrower", goal="Sort")
+    asked = {"workflowId": "team.borrower", "part": "skill", "workflowHash": begun["workflow"]["workflowHash"]}
+
+    text = call("inspect_workflow", **asked, skill="bins::empty")["files"][0]["text"]
+
+    assert text.endswith(
+        f"workflowId team.borrower, workflowHash {asked['workflowHash']}, part skill, and the name as skill.]\n"
+    )
+    assert "Bins of the borrower." in call("inspect_workflow", **asked, skill="bins")["files"][0]["text"]

@@ -9,10 +9,19 @@ from msgspec.structs import replace
 
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import NotFoundError
-from workflows_app.engine.activities.references import META, find_among, find_skill, resource_names
+from workflows_app.engine.activities.documents import MARKDOWN
+from workflows_app.engine.activities.references import (
+    META,
+    SkillNames,
+    find_among,
+    find_skill,
+    lent_name,
+    resource_names,
+)
+from workflows_app.engine.activities.techniques import rules_of
 from workflows_app.engine.program import Attachment, Program
 from workflows_app.engine.source import ContentKind
-from workflows_app.selectors.catalog import list_published, read_published
+from workflows_app.selectors.catalog import find_program, list_published, read_published
 from workflows_app.selectors.programs import load_content
 
 
@@ -24,6 +33,8 @@ class HandedOut(StrEnum):
     TEMPLATES = "templates"
 
 
+# How techniques are told apart from skills of older forms, which inherit nothing.
+_TECHNIQUE = MARKDOWN.removeprefix(".")
 _KINDS = {
     HandedOut.SKILLS: ContentKind.SKILL,
     HandedOut.RESOURCES: ContentKind.RESOURCE,
@@ -32,9 +43,21 @@ _KINDS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InheritedTechnique:
+    """What holds for every technique of a folder, or of a group in it. `name` reads it beside the skills of the program that was
+    asked, and is empty where nobody can read it; `reference` names it by its workflow.
+    """
+
+    name: str
+    reference: str
+    rules: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AttachmentText:
     attachment: Attachment
     text: str
+    inherited: tuple[InheritedTechnique, ...] = ()
 
 
 def list_attachments(*, actor: Actor, workflow_id: str, held: HandedOut) -> tuple[Attachment, ...]:
@@ -56,7 +79,7 @@ def attachment_of(*, actor: Actor, program: Program, held: HandedOut, name: str)
     found = find_skill(program=program, reference=name) if held is HandedOut.SKILLS else None
     found = found or find_among(_held(program, held), name)
     if found is None and held is HandedOut.SKILLS:
-        found = _shared_skill(actor, program, name)
+        found = skill_elsewhere(actor=actor, program=program, name=name)
     if found is None:
         known = sorted(f"{item.index} ({item.id})" if item.index else item.id for item in _held(program, held))
         raise NotFoundError(
@@ -64,7 +87,40 @@ def attachment_of(*, actor: Actor, program: Program, held: HandedOut, name: str)
             suggestion=f"It has: {', '.join(known) or 'none'}.",
         )
     text = load_content(found.digest, _KINDS[held]).text
-    return AttachmentText(attachment=_indexed(found, _indexes(program, held)), text=text)
+    inherited = inherited_by(actor=actor, program=program, skill=found) if held is HandedOut.SKILLS else ()
+    return AttachmentText(attachment=_indexed(found, _indexes(program, held)), text=text, inherited=inherited)
+
+
+def is_technique(skill: Attachment) -> bool:
+    return skill.format == _TECHNIQUE
+
+
+def inherited_by(*, actor: Actor, program: Program, skill: Attachment) -> tuple[InheritedTechnique, ...]:
+    """The techniques whose rules hold for this one as well. Those of a lender, of which a program keeps what its steps name, are read
+    as they are published.
+    """
+    document = load_content(skill.digest, ContentKind.SKILL).document if is_technique(skill) else None
+    named = document.get("inherits") if isinstance(document, dict) else None
+    if not named:
+        return ()
+    held = {each.id: each for each in program.skills if each.owner == skill.owner}
+    if not all(name in held for name in named):
+        lender = find_program(actor=actor, workflow_id=skill.owner, beside=program.id)
+        lent = () if lender is None else (each for each in lender.skills if each.owner == lender.id)
+        held = {**{each.id: each for each in lent}, **held}
+    names = SkillNames(program)
+    return tuple(_inherited(names, skill.owner, name, held.get(name)) for name in named)
+
+
+def _inherited(names: SkillNames, owner: str, name: str, found: Attachment | None) -> InheritedTechnique:
+    reference = f"{owner}/{name}"
+    if found is None:
+        return InheritedTechnique(name="", reference=reference, rules="")
+    return InheritedTechnique(
+        name=names.name_of(found) or f"{owner}::{name}",
+        reference=reference,
+        rules=rules_of(load_content(found.digest, ContentKind.SKILL).text),
+    )
 
 
 def _held(program: Program, held: HandedOut) -> tuple[Attachment, ...]:
@@ -88,8 +144,13 @@ def _indexed(item: Attachment, indexes: Mapping[Attachment, str]) -> Attachment:
     return replace(item, index=indexes.get(item, item.index))
 
 
-def _shared_skill(actor: Actor, program: Program, name: str) -> Attachment | None:
-    """Of `meta`, which serves all other workflows, where the team has it."""
+def skill_elsewhere(*, actor: Actor, program: Program, name: str) -> Attachment | None:
+    """One that the program has not: of a workflow that lends it others, or of `meta`, which serves all, where the team has it."""
+    owner, rest = lent_name(program, name)
+    lender = find_program(actor=actor, workflow_id=owner, beside=program.id) if owner else None
+    found = find_skill(program=lender, reference=rest) if lender is not None else None
+    if found is not None:
+        return found
     if program.id == META or not any(each.workflow_id == META for each in list_published(actor=actor)):
         return None
     return find_skill(program=read_published(actor=actor, workflow_id=META), reference=name)

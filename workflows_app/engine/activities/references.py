@@ -131,6 +131,18 @@ def skill_names(program: Program) -> list[str]:
     return sorted({names.name_of(skill) or skill.id for skill in program.skills})
 
 
+def lent_name(program: Program, name: str) -> tuple[str, str]:
+    """The workflow that this program has skills of and the name begins with, and the name there; both empty where it begins with
+    none.
+    """
+    owners = {skill.owner for skill in program.skills} - {program.id}
+    for sign in ("/", "::"):
+        owner, found, rest = name.partition(sign)
+        if found and owner in owners:
+            return owner, rest
+    return "", ""
+
+
 def named_for_all(program: Program, activity: Activity) -> Activity:
     """The activity with its skills by names that read them from wherever they are asked for, not from within it alone. The ids of
     its steps are no such names, since a step is asked for by them.

@@ -50,10 +50,15 @@ def read_technique(*, entry: FolderEntry, text: Markdown, owner: str, contracts:
     return HeldDocuments(attachment=attachment, content=content, file=entry.file)
 
 
+def rules_of(text: str) -> str:
+    """What a technique says under `Rules`, each under its own heading."""
+    section = _RULES.search(text)
+    return section.group(1).strip() if section else ""
+
+
 def rules_technique(*, of: HeldDocuments, name: str, rule: str) -> HeldDocuments | None:
     """A technique of nothing but the rules that are called `rule` or begin with it and a hyphen; None without any."""
-    section = _RULES.search(of.content.text)
-    found = _RULE.findall(section.group(1)) if section else []
+    found = _RULE.findall(f"{rules_of(of.content.text)}\n")
     titled = [(title.rstrip(), body.strip()) for title, body in found]
     wanted = [(title, body) for title, body in titled if title == rule or title.startswith(f"{rule}-")]
     if not wanted:

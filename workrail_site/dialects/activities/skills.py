@@ -18,11 +18,13 @@ from workflows_app.engine.program import Activity, Attachment, Family, Parallel,
 from workflows_app.engine.source import ContentKind
 from workflows_app.engine.toon_text import toon_text
 from workflows_app.selectors.catalog import find_program
+from workflows_app.selectors.handed_out import InheritedTechnique, inherited_by, is_technique
 from workflows_app.selectors.programs import load_content
 from workrail_site.dialects.activities.catalog import universal
 from workrail_site.dialects.activities.definitions import is_shortened
 from workrail_site.dialects.activities.printing import fits
 from workrail_site.dialects.activities.resources import Asked, parts_of
+from workrail_site.dialects.inherited import document_with, with_inherited
 
 # Of a workflow that names none: how a session is carried, and how an activity is done.
 PROTOCOLS = ("session-protocol", "execute-activity")
@@ -31,6 +33,7 @@ _AS_WRITTEN = frozenset({"toon", "markdown", "md"})
 _REFERENCES = frozenset({"resource", "resources"})
 # What is told of a skill beside a part of its text.
 _NAMING = ("id", "version", "capability")
+_HOW_TO_READ = "Read what else they say with get_skill, and the name as step_id."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,14 +158,14 @@ class Shelf:
         for program in self._programs(reference):
             found = find_skill(program=program, reference=reference, home=home)
             if found is not None:
-                return _read(program, found)
+                return _read(self._actor, program, found)
         return None
 
     def named(self, reference: str, *, home: str = "") -> ReadSkill | None:
         """By a name that the program has, as it is told wherever the session stands; else as the activity at hand means it."""
         found = find_skill(program=self._program, reference=reference)
         found = found or find_skill(program=self._program, reference=reference, home=home)
-        return None if found is None else _read(self._program, found)
+        return None if found is None else _read(self._actor, self._program, found)
 
     def _programs(self, reference: str) -> Iterable[Program]:
         yield self._program
@@ -177,18 +180,25 @@ class Shelf:
                     yield meta
 
 
-def _read(program: Program, found: Attachment) -> ReadSkill:
+def _read(actor: Actor, program: Program, found: Attachment) -> ReadSkill:
     content = load_content(found.digest, ContentKind.SKILL)
     document = content.document if isinstance(content.document, dict) else {"content": content.text}
+    inherited = inherited_by(actor=actor, program=program, skill=found)
+    document = document_with(document, inherited, called=_reference) if is_technique(found) else document
+    text = content.text if found.format in _AS_WRITTEN else toon_text(document)
     references = (find_resource(program=program, reference=name, home=found.owner) for name in found.resources)
     resources = dict.fromkeys(item for item in references if item is not None)
     return ReadSkill(
         id=found.id,
         document=document,
-        text=content.text if found.format in _AS_WRITTEN else toon_text(document),
+        text=with_inherited(text, inherited, called=_reference, how_to_read=_HOW_TO_READ),
         resources=tuple((_name_of(item, program), item) for item in resources),
         owner=found.owner,
     )
+
+
+def _reference(inherited: InheritedTechnique) -> str:
+    return inherited.reference
 
 
 def _name_of(item: Attachment, program: Program) -> str:

@@ -19,14 +19,15 @@ from workflows_app.engine.source import Source, SourceFormat
 from workflows_app.engine.values import WorkflowValue
 from workflows_app.engine.walks import Failure, FailureKind
 from workflows_app.selectors.catalog import count_published, list_published, read_published
+from workflows_app.selectors.handed_out import HandedOut, attachment_of
 from workflows_app.services.workflows import validate_source
 from workrail_site.dialects.activities.printing import fits
 from workrail_site.dialects.activities.resources import part_in, parts_of
+from workrail_site.dialects.inherited import told_whole
 from workrail_site.dialects.introductions import INTRODUCTIONS
 from workrail_site.dialects.lookup import declared, parameters as given
 from workrail_site.dialects.lookup.faults import fault_of
 from workrail_site.dialects.lookup.sessions import check_session
-from workrail_site.dialects.offers.reading import read_skill
 from workrail_site.mcp.answers import MAX_REPLY_BYTES, ToolReply, as_many_as_fit
 from workrail_site.mcp.calling import acting
 from workrail_site.mcp.library import MCPToolset
@@ -166,7 +167,9 @@ _FORM = f"steps-{declared.WORKFLOW_SCHEMA_VERSION}"
 def _skill_told(program: Program, workflow_id: str, reference: str) -> ToolReply:
     """One that does not fit into a reply comes in parts."""
     asked = part_in(reference)
-    text = read_skill(actor=acting(), workflow_id=workflow_id, skill_id=asked.whole)
+    read = attachment_of(actor=acting(), program=program, held=HandedOut.SKILLS, name=asked.whole)
+    onward = f"Read what else they say with workflow_get: id {workflow_id}, and the name as skill."
+    text = told_whole(read, how_to_read=onward)
     parts = parts_of(text) if not fits(text) else [text]
     number = asked.number_among(parts)
     said: dict[str, Any] = {"id": asked.whole, "text": parts[number - 1]}

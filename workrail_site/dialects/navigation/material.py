@@ -11,8 +11,10 @@ from workflows_app.engine.program import Attachment, Program
 from workflows_app.engine.source import ContentKind
 from workflows_app.engine.values import WorkflowValue
 from workflows_app.selectors.catalog import count_published, list_published, read_published
+from workflows_app.selectors.handed_out import InheritedTechnique, inherited_by, is_technique, skill_elsewhere
 from workflows_app.selectors.programs import load_content
 from workrail_site.dialects.activities.resources import part_in, parts_of
+from workrail_site.dialects.inherited import document_with, with_inherited
 from workrail_site.dialects.navigation.definitions import guides
 from workrail_site.dialects.navigation.printing import is_long, listed, told
 from workrail_site.mcp.answers import ToolReply, as_many_as_fit
@@ -62,20 +64,27 @@ def skill(skill_id: str, workflow_id: str | None) -> ToolReply:
     comes in parts of its text.
     """
     asked = part_in(skill_id)
-    found = _find(asked.whole, workflow_id)
-    if found is None:
+    program, found = _find(asked.whole, workflow_id)
+    if program is None or found is None:
         raise NotFoundError(
             f"Skill not found: {skill_id}",
             suggestion="Call list_skills for the ids, with the workflow_id if you have one.",
         )
     content = load_content(found.digest, ContentKind.SKILL)
+    inherited = inherited_by(actor=acting(), program=program, skill=found)
+    named = {} if workflow_id is None else {"workflow_id": workflow_id}
+    onward = (
+        f"Read what else they say with get_skill: workflow_id {workflow_id or program.id}, and the name as skill_id."
+    )
+    text = with_inherited(content.text, inherited, called=_name, how_to_read=onward)
     document = content.document
     whole = (
-        told(document) if isinstance(document, dict) else ToolReply(text=content.text, value={"content": content.text})
+        told(document_with(document, inherited, called=_name) if is_technique(found) else document)
+        if isinstance(document, dict)
+        else ToolReply(text=text, value={"content": text})
     )
-    parts = parts_of(content.text) if is_long(whole) else [content.text]
+    parts = parts_of(text) if is_long(whole) else [text]
     number = asked.number_among(parts)
-    named = {} if workflow_id is None else {"workflow_id": workflow_id}
     following = {**named, "skill_id": asked.after(number, parts)} if number < len(parts) else {}
     return (
         whole
@@ -84,18 +93,22 @@ def skill(skill_id: str, workflow_id: str | None) -> ToolReply:
     )
 
 
-def _find(skill_id: str, workflow_id: str | None) -> Attachment | None:
+def _name(inherited: InheritedTechnique) -> str:
+    return inherited.name
+
+
+def _find(skill_id: str, workflow_id: str | None) -> tuple[Program | None, Attachment | None]:
+    """With the program that knows it."""
     if workflow_id is not None:
         program = read_published(actor=acting(), workflow_id=workflow_id)
         found = find_skill(program=program, reference=skill_id) or find_among(program.skills, skill_id)
-        return found or _first([known for known in guides() if known.id == META], skill_id)
-    programs = guides()
-    return _first(sorted(programs, key=lambda program: program.id != META), skill_id)
+        return program, found or skill_elsewhere(actor=acting(), program=program, name=skill_id)
+    return _first(sorted(guides(), key=lambda program: program.id != META), skill_id)
 
 
-def _first(programs: Iterable[Program], skill_id: str) -> Attachment | None:
-    found = (find_skill(program=program, reference=skill_id) for program in programs)
-    return next((skill for skill in found if skill is not None), None)
+def _first(programs: Iterable[Program], skill_id: str) -> tuple[Program | None, Attachment | None]:
+    found = ((program, find_skill(program=program, reference=skill_id)) for program in programs)
+    return next(((program, skill) for program, skill in found if skill is not None), (None, None))
 
 
 def _own_skills(program: Program) -> list[Attachment]:

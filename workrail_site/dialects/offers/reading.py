@@ -20,6 +20,7 @@ from workflows_app.selectors.handed_out import HandedOut, read_attachment
 from workflows_app.selectors.previews import WorkflowPreview, preview_workflow
 from workflows_app.selectors.workflows import WorkflowFilters, list_workflows
 from workrail_site.dialects.activities.resources import part_in, parts_of
+from workrail_site.dialects.inherited import told_whole
 from workrail_site.dialects.offers.addresses import Address, OfferShelf, read_address
 from workrail_site.mcp.answers import MAX_REPLY_BYTES
 from workrail_site.mcp.cursors import read_cursor, write_cursor
@@ -120,9 +121,15 @@ def shown_address(uri: str) -> str:
     return shown_without_keys(uri, most=_SHOWN_CHARACTERS)
 
 
-def read_skill(*, actor: Actor, workflow_id: str, skill_id: str) -> str:
-    """As it was written. Raises NotFoundError with the skills that there are."""
-    return read_attachment(actor=actor, workflow_id=workflow_id, held=HandedOut.SKILLS, name=skill_id).text
+def _skill_told(actor: Actor, address: Address) -> str:
+    read = read_attachment(actor=actor, workflow_id=address.name, held=HandedOut.SKILLS, name=address.item)
+    return told_whole(
+        read, how_to_read="Read what else they say at these addresses.", called=lambda name: _skill_uri(address, name)
+    )
+
+
+def _skill_uri(address: Address, name: str) -> str:
+    return Address(shelf=OfferShelf.SKILL, name=address.name, item=name).as_uri()
 
 
 def _content(actor: Actor, address: Address) -> tuple[str, str]:
@@ -130,7 +137,7 @@ def _content(actor: Actor, address: Address) -> tuple[str, str]:
         case OfferShelf.WORKFLOW:
             return _JSON, _printed(_preview(preview_workflow(actor=actor, workflow_id=address.name)))
         case OfferShelf.SKILL:
-            return _MARKDOWN, read_skill(actor=actor, workflow_id=address.name, skill_id=address.item)
+            return _MARKDOWN, _skill_told(actor, address)
         case OfferShelf.RESOURCE | OfferShelf.TEMPLATE:
             held = HandedOut.RESOURCES if address.shelf is OfferShelf.RESOURCE else HandedOut.TEMPLATES
             found = read_attachment(actor=actor, workflow_id=address.name, held=held, name=address.item)

@@ -14,11 +14,11 @@ from workflows_app.engine.budgets import fit_bytes
 from workflows_app.engine.problems import WorkflowProblem
 from workflows_app.engine.program import Program, WorkflowKind
 from workflows_app.engine.values import WorkflowState, WorkflowValue
-from workflows_app.selectors.handed_out import HandedOut, attachment_of
+from workflows_app.selectors.handed_out import AttachmentText, HandedOut, attachment_of, read_attachment
 from workflows_app.selectors.previews import WorkflowPreview, find_pinned, preview_workflow, read_pinned
 from workflows_app.selectors.sources import read_program, read_source
 from workflows_app.selectors.workflows import WorkflowFilters, list_workflows, warnings_of_name
-from workrail_site.dialects.offers.reading import read_skill
+from workrail_site.dialects.inherited import told_whole
 from workrail_site.dialects.rail.parameters import Part
 from workrail_site.mcp.answers import PAGE_BYTES, ToolReply
 from workrail_site.mcp.calling import acting
@@ -132,7 +132,7 @@ def inspect(
         case Part.SKILL:
             named = _skill_named(skill)
             about = {"workflowId": workflow_id, "part": part.value, "skill": named}
-            text = _skill_text(workflow_id, named, workflow_hash)
+            text = _skill_told(workflow_id, named, workflow_hash)
             return _documents(about | _old_name(workflow_id), [LibraryDocument(path=named, text=text)], cursor)
         case _:
             assert_never(part)
@@ -154,14 +154,23 @@ def _hash_of(workflow_hash: str | None) -> str:
     return workflow_hash.strip()
 
 
-def _skill_text(workflow_id: str, named: str, workflow_hash: str | None) -> str:
+def _skill_told(workflow_id: str, named: str, workflow_hash: str | None) -> str:
+    pinned = f", workflowHash {workflow_hash.strip()}" if workflow_hash and workflow_hash.strip() else ""
+    place = f"workflowId {workflow_id.strip()}{pinned}, part skill"
+    read = _skill_read(workflow_id, named, workflow_hash)
+    return told_whole(
+        read, how_to_read=f"Read what else they say with inspect_workflow: {place}, and the name as skill."
+    )
+
+
+def _skill_read(workflow_id: str, named: str, workflow_hash: str | None) -> AttachmentText:
     """As it is published, or as the program of a run has it, which goes on with that."""
     actor, pinned = acting(), (workflow_hash or "").strip()
     if pinned:
         program = find_pinned(actor=actor, workflow_id=workflow_id.strip(), workflow_hash=pinned)
-        return attachment_of(actor=actor, program=program, held=HandedOut.SKILLS, name=named).text
+        return attachment_of(actor=actor, program=program, held=HandedOut.SKILLS, name=named)
     try:
-        return read_skill(actor=actor, workflow_id=workflow_id, skill_id=named)
+        return read_attachment(actor=actor, workflow_id=workflow_id, held=HandedOut.SKILLS, name=named)
     except (NotFoundError, PreconditionFailedError) as refusal:
         of_run = "If a run told you to read it, send the workflowHash of its reply as well, from workflow.workflowHash."
         refusal.suggestion = " ".join(part for part in (refusal.suggestion, of_run) if part)

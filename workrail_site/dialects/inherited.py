@@ -1,0 +1,56 @@
+"""What a technique says, with the rules that hold for every technique of its folder and its group."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from workflows_app.selectors.handed_out import AttachmentText, InheritedTechnique
+
+
+def told_whole(read: AttachmentText, *, how_to_read: str, called: Callable[[str], str] = str) -> str:
+    return with_inherited(read.text, read.inherited, called=lambda each: called(each.name), how_to_read=how_to_read)
+
+
+def with_inherited(
+    text: str,
+    inherited: Sequence[InheritedTechnique],
+    *,
+    called: Callable[[InheritedTechnique], str],
+    how_to_read: str,
+) -> str:
+    """Rules are told with what they hold for; what else is inherited is named, with the call that reads it."""
+    if not inherited:
+        return text
+    return "\n\n".join([text.rstrip(), *_parts(inherited, called, how_to_read)]) + "\n"
+
+
+def document_with(
+    document: Mapping[str, Any],
+    inherited: Sequence[InheritedTechnique],
+    *,
+    called: Callable[[InheritedTechnique], str],
+) -> dict[str, Any]:
+    """A technique that is told as JSON: what it inherits by names that can be read, and the rules of it."""
+    rules, missing = _rules(inherited), _missing(inherited)
+    said = {**document, "inherits": [called(each) for each in inherited if each.name]}
+    return said | ({"_inherited_rules": rules} if rules else {}) | ({"_not_published": missing} if missing else {})
+
+
+def _parts(
+    inherited: Sequence[InheritedTechnique], called: Callable[[InheritedTechnique], str], how_to_read: str
+) -> Iterator[str]:
+    rules, missing = _rules(inherited), _missing(inherited)
+    names = [called(each) for each in inherited if each.name]
+    if rules:
+        yield f"## Inherited rules\n\n{rules}"
+    if names:
+        yield f"[It inherits {', '.join(names)}. {how_to_read}]"
+    if missing:
+        yield f"[It inherits rules that nobody can read here, since they are not published: {', '.join(missing)}. Tell your user.]"
+
+
+def _rules(inherited: Sequence[InheritedTechnique]) -> str:
+    return "\n\n".join(each.rules for each in inherited if each.rules)
+
+
+def _missing(inherited: Sequence[InheritedTechnique]) -> list[str]:
+    return [each.reference for each in inherited if not each.name]
