@@ -1,5 +1,5 @@
 """What a reply names as a skill is read, by the call and the name that the reply gives, as the very skill that is meant: of an
-activity that was borrowed, and of what holds for every technique of a folder or a group.
+activity that was borrowed, of what holds for every technique of a folder or a group, and of whoever leads a workflow.
 """
 
 import re
@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.checkpoint_cast import publish_folder
-from tests.handover_play import caller
+from tests.handover_play import caller, text_of
 from tests.run_cast import make_desk
 from tests.workflow_cast import NOW
 from workflows_app.services import publishing
@@ -299,3 +299,96 @@ def test_a_run_reads_what_its_own_program_inherits(desk):
         f"workflowId team.borrower, workflowHash {asked['workflowHash']}, part skill, and the name as skill.]\n"
     )
     assert "Bins of the borrower." in call("inspect_workflow", **asked, skill="bins")["files"][0]["text"]
+
+
+LED = {
+    "workflow.yaml": b"""
+id: team.led
+version: 1.0.0
+title: Led
+initialActivity: work
+techniques: {workflow: [hive-lead, "conduct::leader"]}
+""",
+    "activities/01-work.yaml": b"""
+id: work
+version: 1.0.0
+name: Work
+steps:
+  - {kind: technique, id: do, technique: sift}
+  - {kind: technique, id: then, technique: sift}
+""",
+    "techniques/sift.md": b"# Sift\n\nBy weight.\n",
+    "techniques/hive-lead.md": b"# Hive lead\n\nLEAD THE HIVE.\n",
+    "techniques/conduct.md": b"# Conduct\n\n## Rules\n\n### leader-calm\n\nSTAY CALM.\n",
+}
+LEADING = {"hive-lead": "LEAD THE HIVE.", "conduct::leader": "STAY CALM."}
+
+
+@pytest.fixture
+def led():
+    made = make_desk()
+    publish_folder(made, LED, "team.led")
+    return made
+
+
+@pytest.mark.parametrize("dialect", ["session", "orchestrator"])
+def test_whoever_leads_a_session_is_told_the_techniques_of_its_leader(led, dialect):
+    call = caller(dialect, led.agent)
+    token = call("start_session", workflow_id="team.led", agent_id="a")["session_token"]
+
+    told = call.raw("get_skills", session_token=token)
+
+    assert [words for words in LEADING.values() if words not in text_of(told)] == []
+    assert set(LEADING) <= set(told["structuredContent"]["skills"])
+    for name, words in LEADING.items():
+        assert words in call.text("get_skill", session_token=token, step_id=name)
+    if dialect == "orchestrator":
+        for summary in (True, False):
+            about = call.raw("get_workflow", session_token=token, summary=summary)
+            assert about["structuredContent"]["leading_skills"]["ids"] == list(LEADING)
+            assert about["structuredContent"]["leading_skills"]["next_action"]["tool"] == "get_skills"
+            assert "hive-lead" in text_of(about)
+
+
+@pytest.mark.parametrize("tool", ["start_workflow", "rehydrate", "inspect_workflow"])
+def test_the_rail_names_the_techniques_of_the_leader_with_the_call_that_reads_them(led, tool):
+    call = caller("rail", led.agent)
+    if tool == "inspect_workflow":
+        told = call.raw("inspect_workflow", workflowId="team.led", part="metadata")
+        assert told["structuredContent"]["skills"] == list(LEADING)
+        assert "hive-lead" in text_of(told)
+    else:
+        told = call.raw("start_workflow", workflowId="team.led", goal="Lead")
+        begun = told["structuredContent"]
+        if tool == "rehydrate":
+            told = call.raw("continue_workflow", stateToken=begun["stateToken"])
+        guidance = told["structuredContent"]["pending"]["workflowGuidance"][-1]
+        assert guidance in text_of(told)
+        assert guidance == (
+            "Skills of whoever leads this workflow: hive-lead, conduct::leader. Read one with inspect_workflow: "
+            "workflowId team.led, part skill, and its name as skill."
+        )
+        onward = call("continue_workflow", **begun["nextCall"]["params"] | {"output": {"notesMarkdown": "Done."}})
+        assert "hive-lead" not in str(onward)
+    for name, words in LEADING.items():
+        read = call("inspect_workflow", workflowId="team.led", part="skill", skill=name)
+        assert words in read["files"][0]["text"]
+
+
+@pytest.mark.parametrize("mode", ["full", "preview", "metadata", "next"])
+def test_a_client_that_looks_up_is_told_the_techniques_of_the_leader(led, mode):
+    call = caller("lookup", led.agent)
+    if mode == "next":
+        first = call("workflow_next", workflowId="team.led", completedSteps=[])
+        said = first["guidance"]["prompt"].partition("\n\n")[0]
+        later = call("workflow_next", workflowId="team.led", completedSteps=[first["step"]["id"]])
+        assert "hive-lead" not in str(later)
+    else:
+        said = call("workflow_get", id="team.led", mode=mode)["metaGuidance"][-1]
+
+    assert said == (
+        "Skills of whoever leads this workflow: hive-lead, conduct::leader. Read one with workflow_get: id team.led, "
+        "and its name as skill."
+    )
+    for name, words in LEADING.items():
+        assert words in call("workflow_get", id="team.led", skill=name)["skill"]["text"]

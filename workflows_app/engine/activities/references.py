@@ -8,6 +8,8 @@ from msgspec.structs import replace
 from workflows_app.engine.program import Activity, Attachment, Item, Loop, Program, Step, walk_items
 
 META = "meta"
+# Of a workflow that names none: how a session is carried, and how an activity is done.
+PROTOCOLS = ("session-protocol", "execute-activity")
 _ENDING = re.compile(r"\.(?:md|json|ya?ml|toon)\Z", re.IGNORECASE)
 
 
@@ -160,6 +162,18 @@ def named_for_all(program: Program, activity: Activity) -> Activity:
     primary = names.read_as(activity.primary_skill, home=home, taken=steps)
     body = tuple(map(item_named, activity.body)) if home else activity.body
     return replace(activity, primary_skill=primary, supporting_skills=whole, body=body)
+
+
+def leading_skills(program: Program) -> tuple[str, ...]:
+    """What the workflow names for whoever leads it, beside its primary skill and what carries a session of every workflow."""
+    known = {program.primary_skill, *PROTOCOLS}
+    return tuple(dict.fromkeys(name for name in program.skill_ids if name and name not in known))
+
+
+def readable_leading_skills(program: Program) -> tuple[str, ...]:
+    """Those that the program has."""
+    names = SkillNames(program)
+    return tuple(name for name in leading_skills(program) if names.find(name) is not None)
 
 
 def find_resource(*, program: Program, reference: str, home: str = "") -> Attachment | None:

@@ -8,8 +8,10 @@ from teams_app.engine.actors import Actor
 from teams_app.engine.errors import NotFoundError
 from workflows_app.engine.activities.references import (
     META,
+    PROTOCOLS,
     find_resource,
     find_skill,
+    leading_skills,
     resource_names,
 )
 from workflows_app.engine.activity_documents import instructions_json, step_json
@@ -26,8 +28,6 @@ from workrail_site.dialects.activities.printing import fits
 from workrail_site.dialects.activities.resources import Asked, parts_of
 from workrail_site.dialects.inherited import document_with, with_inherited
 
-# Of a workflow that names none: how a session is carried, and how an activity is done.
-PROTOCOLS = ("session-protocol", "execute-activity")
 EXECUTE_ACTIVITY = "execute-activity"
 _AS_WRITTEN = frozenset({"toon", "markdown", "md"})
 _REFERENCES = frozenset({"resource", "resources"})
@@ -99,7 +99,14 @@ class Shelf:
         named = list(dict.fromkeys(filter(None, (self._program.primary_skill, *self._program.skill_ids))))
         if not named:
             return [skill for name in PROTOCOLS if (skill := self.find(name)) is not None], []
-        found = {name: self.find(name) for name in named}
+        return self._found(named)
+
+    def leading(self) -> tuple[list[ReadSkill], list[str]]:
+        """What whoever leads the workflow reads beside its primary skill, and the names that lead nowhere."""
+        return self._found(leading_skills(self._program))
+
+    def _found(self, names: Iterable[str]) -> tuple[list[ReadSkill], list[str]]:
+        found = {name: self.find(name) for name in names}
         return [skill for skill in found.values() if skill is not None], [
             name for name, skill in found.items() if skill is None
         ]

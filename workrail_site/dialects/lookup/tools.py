@@ -9,7 +9,7 @@ from sessions_app.engine.steering_refusals import StepNotFoundError
 from teams_app.engine.errors import PreconditionFailedError
 from workflows_app.engine import lookup, step_documents
 from workflows_app.engine.activities.prompts import what_holds_in
-from workflows_app.engine.activities.references import SkillNames
+from workflows_app.engine.activities.references import SkillNames, readable_leading_skills
 from workflows_app.engine.budgets import fit_bytes
 from workflows_app.engine.json_schemas import SCHEMAS
 from workflows_app.engine.placeholders import render
@@ -74,12 +74,13 @@ class LookupTools(MCPToolset):  # type: ignore[misc]  # the library has no types
             return _skill_told(program, id_, skill)
         match mode:
             case given.Mode.FULL:
-                whole = _told(step_documents.workflow_document(program))
-                return whole if len(whole.text.encode()) <= MAX_REPLY_BYTES else _shortened(program)
+                whole = _told(_with_leading(step_documents.workflow_document(program), program, id_))
+                return whole if len(whole.text.encode()) <= MAX_REPLY_BYTES else _shortened(program, id_)
             case given.Mode.PREVIEW:
-                return _told(step_documents.workflow_preview(program))
+                return _told(_with_leading(step_documents.workflow_preview(program), program, id_))
             case given.Mode.METADATA:
-                return _told({**step_documents.overview(program), "totalSteps": step_documents.count_steps(program)})
+                counted = {**step_documents.overview(program), "totalSteps": step_documents.count_steps(program)}
+                return _told(_with_leading(counted, program, id_))
             case _:
                 assert_never(mode)
 
@@ -106,7 +107,9 @@ class LookupTools(MCPToolset):  # type: ignore[misc]  # the library has no types
                 details={"workflowId": workflow_id, "missingContext": list(ahead.failure.keys)},
             )
         said = _with_activity(step_documents.next_json(program, ahead), program, ahead, workflow_id)
-        return _told(_with_skill(said, program, ahead, workflow_id))
+        said = _with_skill(said, program, ahead, workflow_id)
+        leading = "" if completed_steps else _leading(program, workflow_id)
+        return _told(_beginning(said, leading) if leading and ahead.item is not None else said)
 
     @hinted(
         Hints(title="Check a step's output", read_only=True, idempotent=True, bounds=True, declares=declared.VALIDATE)
@@ -199,9 +202,22 @@ def _mended(failure: Failure, *, loop: str) -> str:
     return f"Call it again with {', or with '.join(ways)}."
 
 
-def _shortened(program: Program) -> ToolReply:
+def _shortened(program: Program, workflow_id: str) -> ToolReply:
     """Too long for a reply: its steps by name. Their prompts come one by one with workflow_next."""
-    return _told({**step_documents.workflow_stubs(program), "summarized": True})
+    stubs = _with_leading(step_documents.workflow_stubs(program), program, workflow_id)
+    return _told({**stubs, "summarized": True})
+
+
+def _with_leading(told: dict[str, Any], program: Program, workflow_id: str) -> dict[str, Any]:
+    """What the workflow has to be read by whoever leads it stands with what holds throughout it."""
+    said = _leading(program, workflow_id)
+    return {**told, "metaGuidance": [*told.get("metaGuidance", ()), said]} if said else told
+
+
+def _leading(program: Program, workflow_id: str) -> str:
+    names = readable_leading_skills(program)
+    read = f"Read one with workflow_get: id {workflow_id}, and its name as skill."
+    return f"Skills of whoever leads this workflow: {', '.join(names)}. {read}" if names else ""
 
 
 def _with_activity(told: dict[str, Any], program: Program, ahead: lookup.Ahead, workflow_id: str) -> dict[str, Any]:
@@ -212,9 +228,13 @@ def _with_activity(told: dict[str, Any], program: Program, ahead: lookup.Ahead, 
     held = [render(text, variables=ahead.scope) for text in what_holds_in(program, ahead.activity, how_to_read=read)]
     if not held:
         return told
+    return _beginning(told, "\n".join(["## Activity Guidance", *(f"- {text}" for text in held)]))
+
+
+def _beginning(told: dict[str, Any], words: str) -> dict[str, Any]:
+    """With words that go before what is to be done."""
     guidance = told["guidance"]
-    lines = "\n".join(f"- {text}" for text in held)
-    return {**told, "guidance": {**guidance, "prompt": f"## Activity Guidance\n{lines}\n\n{guidance['prompt']}"}}
+    return {**told, "guidance": {**guidance, "prompt": f"{words}\n\n{guidance['prompt']}"}}
 
 
 def _with_skill(told: dict[str, Any], program: Program, ahead: lookup.Ahead, workflow_id: str) -> dict[str, Any]:

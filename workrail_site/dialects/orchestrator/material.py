@@ -8,6 +8,7 @@ from sessions_app.engine import stops
 from sessions_app.engine.handover_refusals import CheckpointNotPendingError, refuse_complete
 from sessions_app.services.moves.session_tokens import Held
 from teams_app.engine.errors import InvalidInputError, NotFoundError
+from workflows_app.engine.activities.references import leading_skills
 from workflows_app.engine.activity_documents import overview_json
 from workflows_app.engine.program import Program
 from workflows_app.engine.toon_text import toon_text
@@ -28,14 +29,33 @@ def skill_reply(skill: ReadSkill, *, held: Held, warnings: Sequence[str]) -> Too
     return headed(skill.text, headers=headers, value=value, token=held.token, warnings=warnings)
 
 
-def skills_reply(skill: ReadSkill | None, *, held: Held, warnings: Sequence[str]) -> ToolReply:
-    """The one that leads the workflow. One that its workflow names and nobody has is said to be missing."""
-    skill = None if skill is None else beginning(skill)
-    failed = [held.program.primary_skill] if skill is None and held.program.primary_skill else []
+def skills_reply(
+    primary: ReadSkill | None, leading: tuple[list[ReadSkill], list[str]], *, held: Held, warnings: Sequence[str]
+) -> ToolReply:
+    """The one that leads the workflow, and as many as fit of the others that whoever leads it reads. One that its workflow names and
+    nobody has is said to be missing.
+    """
+    others, missing = leading
+    failed = [*([held.program.primary_skill] if primary is None and held.program.primary_skill else []), *missing]
+    told: dict[str, Any] = {}
+    texts: list[str] = []
+    omitted: list[str] = []
+    for skill in [*([] if primary is None else [primary]), *others]:
+        first = beginning(skill)
+        document = first.bundled(within=held.program.id)
+        if told and not (fits({**told, skill.id: document}) and fits([*texts, first.text])):
+            omitted.append(skill.reference)
+            continue
+        told[skill.id] = document
+        texts.append(first.text.strip())
+    onward = f'get_skill {{"step_id": "{omitted[0]}"}}' if omitted else ""
     headers = {"scope": "workflow", "session_token": held.token, "failed_skills": ", ".join(failed)}
-    told = {} if skill is None else {skill.id: skill.bundled(within=held.program.id)}
+    headers |= {"omitted_skills": ", ".join(omitted), "next": onward}
     value = {"scope": "workflow", "skills": told, **({"failed_skills": failed} if failed else {})}
-    text = "" if skill is None else f"---\n\n{skill.text.strip()}\n\n---"
+    if omitted:
+        next_action = {"tool": "get_skill", "parameters": {"step_id": omitted[0]}}
+        value |= {"omitted_skills": omitted, "next_action": next_action}
+    text = f"---\n\n{FENCE.join(texts)}\n\n---" if texts else ""
     return headed(text, headers=headers, value=value, token=held.token, warnings=warnings)
 
 
@@ -47,12 +67,20 @@ def workflow_reply(skill: ReadSkill | None, *, held: Held, summary: bool, warnin
         said = overview_json(held.program, with_modes=True)
         said = said if summary else summarized(held.program, with_modes=True, tool="get_activity")
     beside = echoed(token=held.token, warnings=warnings)
-    value = {**said, **beside}
+    value = {**said, **_leading(held.program), **beside}
     text = toon_text(value)
     if skill is not None:
         text = f"{skill.text.strip()}{FENCE}{text}"
         value = {"primary_skill": skill.bundled(within=held.program.id), **value}
     return ToolReply(text=text, value=value, meta=meta_of(token=held.token, warnings=warnings))
+
+
+def _leading(program: Program) -> dict[str, Any]:
+    """What is to be read beside the primary skill, and by which call."""
+    names = leading_skills(program)
+    if not names:
+        return {}
+    return {"leading_skills": {"ids": list(names), "next_action": {"tool": "get_skills", "parameters": {}}}}
 
 
 def _beside(skill: ReadSkill, program: Program) -> ReadSkill:
@@ -93,6 +121,9 @@ def skill_of(held: Held, step_id: str | None) -> ReadSkill:
     if held.activity is not None:
         skill = shelf.of_step(held.activity, asked.whole) if asked.whole else shelf.of_activity(held.activity)
         return in_parts(skill, asked)
+    named = shelf.named(asked.whole) if asked.whole else None
+    if named is not None:
+        return in_parts(named, asked)
     if asked.whole:
         raise InvalidInputError(
             "Cannot provide step_id when no activity is active.",

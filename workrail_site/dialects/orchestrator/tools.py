@@ -198,8 +198,8 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
     def get_skills(self, *, session_token: handing.SessionToken) -> ToolReply:
         """Reads the primary skill of the workflow: how it is led."""
         held = ungated(session_token)
-        skill = Shelf(actor=acting(), program=held.program).primary()
-        return skills_reply(skill, held=held, warnings=notices_of(held))
+        shelf = Shelf(actor=acting(), program=held.program)
+        return skills_reply(shelf.primary(), shelf.leading(), held=held, warnings=notices_of(held))
 
     @hinted(Hints(title="Read a skill", read_only=True, idempotent=True))
     def get_skill(self, *, session_token: handing.SessionToken, step_id: given.StepId = None) -> ToolReply:

@@ -10,6 +10,7 @@ import orjson
 
 from teams_app.engine.errors import InvalidInputError, NotFoundError, PreconditionFailedError
 from teams_app.engine.pages import Page, PageRequest
+from workflows_app.engine.activities.references import readable_leading_skills
 from workflows_app.engine.budgets import fit_bytes
 from workflows_app.engine.problems import WorkflowProblem
 from workflows_app.engine.program import Program, WorkflowKind
@@ -221,6 +222,7 @@ def _about(program: Program) -> dict[str, Any]:
         "clarificationPrompts": list(program.clarification_prompts),
         "recommendedPreferences": {key: value.value for key, value in preferences.items() if value is not None},
         "capabilities": {key.value: need.value for key, need in program.capabilities.items()},
+        "skills": list(readable_leading_skills(program)),
         "variables": [_variable_json(variable) for variable in program.variables],
         "references": [
             {"id": each.id, "title": each.title, "source": each.source, "purpose": each.purpose}
@@ -248,6 +250,7 @@ def _described_text(value: Mapping[str, Any], problems: Sequence[WorkflowProblem
         _listed("For example:", value.get("examples", ())),
         _listed("Make sure of this before you begin:", value.get("preconditions", ())),
         _listed("It will want to know:", value.get("clarificationPrompts", ())),
+        _listed("Whoever leads it reads these skills (part skill):", value.get("skills", ())),
         _listed("It reads from the context:", [_variable_text(each) for each in value.get("variables", ())]),
         _listed("It uses:", [f"{name} ({need})" for name, need in value.get("capabilities", {}).items()]),
         _listed("References:", [f"{each['title']} ({each['source']})" for each in value.get("references", ())]),

@@ -15,6 +15,7 @@ from sessions_app.engine.submissions import MEMORY_PLACEHOLDER
 from sessions_app.services.moves.speech import Speech, TokenPlace
 from teams_app.engine.ids import Prefix, to_text
 from workflows_app.engine import walker
+from workflows_app.engine.activities.references import readable_leading_skills
 from workflows_app.engine.placeholders import Filling
 from workflows_app.engine.program import Reference
 from workrail_site.dialects.questions import asked_of_persons
@@ -100,6 +101,8 @@ def _pending_json(facts: ReplyFacts, pending: Pending, *, anew: bool) -> dict[st
         return {"toldBefore": True, **{name: said for name, said in whole.items() if name in _NAMES_OF_A_STEP}}
     if not anew and whole.pop("workflowGuidance", None):
         whole["workflowGuidanceStands"] = True
+    if anew and (leading := _leading(facts)):
+        whole["workflowGuidance"] = [*whole.get("workflowGuidance", ()), leading]
     if (anew or _is_another_visit(facts)) and (holds := _holding(facts)):
         whole["activityGuidance"] = holds
     return whole
@@ -116,6 +119,12 @@ def _is_another_visit(facts: ReplyFacts) -> bool:
 def _holding(facts: ReplyFacts) -> list[str]:
     read = f"Read one with inspect_workflow: {_place_of_skills(facts)}, and its name as skill."
     return what_holds_at(program=facts.program, snapshot=facts.snapshot, how_to_read=read)
+
+
+def _leading(facts: ReplyFacts) -> str:
+    names = readable_leading_skills(facts.program)
+    read = f"Read one with inspect_workflow: {_place_of_skills(facts)}, and its name as skill."
+    return f"Skills of whoever leads this workflow: {', '.join(names)}. {read}" if names else ""
 
 
 def _place_of_skills(facts: ReplyFacts) -> str:

@@ -192,8 +192,10 @@ class SessionTools(MCPToolset):  # type: ignore[misc]  # the library has no type
         held = standing(session_token, dialect=Dialect.SESSION)
         shelf = Shelf(actor=acting(), program=held.program)
         asked = part_in(step_id)
-        named = "/" in asked.whole
-        found = shelf.require(asked.whole) if named else shelf.of_step(current_activity(held), asked.whole)
+        named = shelf.require(asked.whole) if "/" in asked.whole else None
+        if held.activity is None:
+            named = named or shelf.named(asked.whole)
+        found = named or shelf.of_step(current_activity(held), asked.whole)
         skill = in_parts(found, asked)
         return tokened({"skill": skill.bundled(within=held.program.id)}, token=held.token, warnings=notices_of(held))
 
