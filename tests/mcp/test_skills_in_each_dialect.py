@@ -288,6 +288,17 @@ def test_what_is_told_of_a_technique_is_what_its_author_wrote_before_what_it_inh
     assert told["files"][0]["text"].startswith("# Borrower empty\n\nDaily.\n\n## Inherited rules\n\n### clean\n")
 
 
+def test_a_skill_that_is_not_there_is_refused_with_names_that_can_be_read(desk):
+    call = caller("rail", desk.agent)
+    asked = {"workflowId": "team.borrower", "part": "skill"}
+
+    said = call.refused("inspect_workflow", **asked, skill="nowhere")["details"]["suggestion"]
+    names = re.search(r"It has: (.*?)\. If a run", said)[1].split(", ")
+
+    texts = {name: call("inspect_workflow", **asked, skill=name)["files"][0]["text"] for name in names}
+    assert ("# Borrower sift" in texts["sift"], "# Lender sift" in texts["team.lender::sift"]) == (True, True)
+
+
 def test_a_run_reads_what_its_own_program_inherits(desk):
     call = caller("rail", desk.agent)
     begun = call("start_workflow", workflowId="team.borrower", goal="Sort")

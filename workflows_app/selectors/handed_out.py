@@ -17,6 +17,7 @@ from workflows_app.engine.activities.references import (
     find_skill,
     lent_name,
     resource_names,
+    skill_names,
 )
 from workflows_app.engine.activities.techniques import rules_of
 from workflows_app.engine.program import Attachment, Program
@@ -81,7 +82,7 @@ def attachment_of(*, actor: Actor, program: Program, held: HandedOut, name: str)
     if found is None and held is HandedOut.SKILLS:
         found = skill_elsewhere(actor=actor, program=program, name=name)
     if found is None:
-        known = sorted(f"{item.index} ({item.id})" if item.index else item.id for item in _held(program, held))
+        known = _known(program, held)
         raise NotFoundError(
             f"The workflow {program.id} has no {held.value.rstrip('s')} {name[:80]!r}.",
             suggestion=f"It has: {', '.join(known) or 'none'}.",
@@ -133,6 +134,13 @@ def _held(program: Program, held: HandedOut) -> tuple[Attachment, ...]:
             return program.templates
         case _:
             assert_never(held)
+
+
+def _known(program: Program, held: HandedOut) -> list[str]:
+    """Each as it is asked for."""
+    if held is HandedOut.SKILLS:
+        return skill_names(program)
+    return sorted(f"{item.index} ({item.id})" if item.index else item.id for item in _held(program, held))
 
 
 def _indexes(program: Program, held: HandedOut) -> Mapping[Attachment, str]:

@@ -13,6 +13,7 @@ from workflows_app.engine.activities.references import (
     find_skill,
     leading_skills,
     resource_names,
+    skill_names,
 )
 from workflows_app.engine.activity_documents import instructions_json, step_json
 from workflows_app.engine.problems import did_you_mean
@@ -154,7 +155,7 @@ class Shelf:
     def require(self, reference: str, *, home: str = "") -> ReadSkill:
         found = self.find(reference, home=home)
         if found is None:
-            known = [skill.id for skill in self._program.skills]
+            known = skill_names(self._program)
             raise NotFoundError(
                 f"Skill not found: {reference[:80]}",
                 suggestion=did_you_mean(reference, known) or "Do the step as its description says, and tell your user.",
