@@ -285,7 +285,7 @@ def test_rules_that_nobody_can_read_since_their_workflow_is_not_published_are_sa
 def test_what_is_told_of_a_technique_is_what_its_author_wrote_before_what_it_inherits(desk):
     told = caller("rail", desk.agent)("inspect_workflow", workflowId="team.borrower", part="skill", skill="bins::empty")
 
-    assert told["files"][0]["text"].startswith("# Borrower empty\n\nDaily.\n\n## Inherited rules\n\n### clean\n")
+    assert told["files"][0]["text"].startswith("# Borrower empty\n\nDaily.\n\n## Rules of TECHNIQUE\n\n### clean\n")
 
 
 def test_a_skill_that_is_not_there_is_refused_with_names_that_can_be_read(desk):
@@ -403,3 +403,24 @@ def test_a_client_that_looks_up_is_told_the_techniques_of_the_leader(led, mode):
     )
     for name, words in LEADING.items():
         assert words in call("workflow_get", id="team.led", skill=name)["skill"]["text"]
+
+
+@pytest.mark.parametrize("dialect", ["session", "orchestrator"])
+def test_rules_that_several_skills_of_a_reply_inherit_stand_there_once(dialect):
+    made = make_desk()
+    inherited = {
+        "techniques/TECHNIQUE.md": b"## Rules\n\n### all\n\nHOLDS FOR ALL.\n",
+        "techniques/second-lead.md": b"# Second lead\n\nLEAD AS WELL.\n",
+    }
+    about = LED["workflow.yaml"].replace(b"hive-lead", b"hive-lead, second-lead")
+    publish_folder(made, {**LED, **inherited, "workflow.yaml": about}, "team.led")
+    call = caller(dialect, made.agent)
+    token = call("start_session", workflow_id="team.led", agent_id="a")["session_token"]
+
+    told = call.raw("get_skills", session_token=token)
+    alone = call.text("get_skill", session_token=token, step_id="second-lead")
+
+    skills = told["structuredContent"]["skills"]
+    assert text_of(told).count("HOLDS FOR ALL.") == alone.count("HOLDS FOR ALL.") == 1
+    assert [skills[name]["inherits"] for name in ("hive-lead", "second-lead")] == [["team.led/TECHNIQUE"]] * 2
+    assert "HOLDS FOR ALL." in call.text("get_skill", session_token=token, step_id="team.led/TECHNIQUE")

@@ -5,6 +5,8 @@ from typing import Any
 
 from workflows_app.selectors.handed_out import AttachmentText, InheritedTechnique
 
+_RULES = "_inherited_rules"
+
 
 def told_whole(read: AttachmentText, *, how_to_read: str, called: Callable[[str], str] = str) -> str:
     return with_inherited(read.text, read.inherited, called=lambda each: called(each.name), how_to_read=how_to_read)
@@ -30,26 +32,26 @@ def document_with(
     called: Callable[[InheritedTechnique], str],
 ) -> dict[str, Any]:
     """A technique that is told as JSON: what it inherits by names that can be read, and the rules of it."""
-    rules, missing = _rules(inherited), _missing(inherited)
+    rules, missing = {called(each): each.rules for each in inherited if each.rules}, _missing(inherited)
     said = {**document, "inherits": [called(each) for each in inherited if each.name]}
-    return said | ({"_inherited_rules": rules} if rules else {}) | ({"_not_published": missing} if missing else {})
+    return said | ({_RULES: rules} if rules else {}) | ({"_not_published": missing} if missing else {})
+
+
+def without_rules(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Of one that is told with them."""
+    return {key: value for key, value in document.items() if key != _RULES}
 
 
 def _parts(
     inherited: Sequence[InheritedTechnique], called: Callable[[InheritedTechnique], str], how_to_read: str
 ) -> Iterator[str]:
-    rules, missing = _rules(inherited), _missing(inherited)
+    missing = _missing(inherited)
     names = [called(each) for each in inherited if each.name]
-    if rules:
-        yield f"## Inherited rules\n\n{rules}"
+    yield from (f"## Rules of {called(each)}\n\n{each.rules}" for each in inherited if each.rules)
     if names:
         yield f"[It inherits {', '.join(names)}. {how_to_read}]"
     if missing:
         yield f"[It inherits rules that nobody can read here, since they are not published: {', '.join(missing)}. Tell your user.]"
-
-
-def _rules(inherited: Sequence[InheritedTechnique]) -> str:
-    return "\n\n".join(each.rules for each in inherited if each.rules)
 
 
 def _missing(inherited: Sequence[InheritedTechnique]) -> list[str]:

@@ -27,7 +27,7 @@ from workrail_site.dialects.activities.catalog import universal
 from workrail_site.dialects.activities.definitions import is_shortened
 from workrail_site.dialects.activities.printing import fits
 from workrail_site.dialects.activities.resources import Asked, parts_of
-from workrail_site.dialects.inherited import document_with, with_inherited
+from workrail_site.dialects.inherited import document_with, with_inherited, without_rules
 
 EXECUTE_ACTIVITY = "execute-activity"
 _AS_WRITTEN = frozenset({"toon", "markdown", "md"})
@@ -47,6 +47,21 @@ class ReadSkill:
     # Each by what finds it in its workflow.
     resources: tuple[tuple[str, Attachment], ...] = ()
     owner: str = ""
+    inherited: tuple[InheritedTechnique, ...] = ()
+    # The text without what is inherited.
+    written: str = ""
+
+    def beside(self, others: Iterable["ReadSkill"]) -> "ReadSkill":
+        """Without the rules that are told with one of these."""
+        told = {each.reference for other in others for each in other.inherited}
+        if not any(each.rules and each.reference in told for each in self.inherited):
+            return self
+        left = [replace(each, rules="") if each.reference in told else each for each in self.inherited]
+        return replace(
+            self,
+            document=document_with(without_rules(self.document), left, called=_reference),
+            text=with_inherited(self.written, left, called=_reference, how_to_read=_HOW_TO_READ),
+        )
 
     @property
     def reference(self) -> str:
@@ -202,6 +217,8 @@ def _read(actor: Actor, program: Program, found: Attachment) -> ReadSkill:
         text=with_inherited(text, inherited, called=_reference, how_to_read=_HOW_TO_READ),
         resources=tuple((_name_of(item, program), item) for item in resources),
         owner=found.owner,
+        inherited=inherited,
+        written=text,
     )
 
 

@@ -38,16 +38,18 @@ def skills_reply(
     others, missing = leading
     failed = [*([held.program.primary_skill] if primary is None and held.program.primary_skill else []), *missing]
     told: dict[str, Any] = {}
+    whole: list[ReadSkill] = []
     texts: list[str] = []
     omitted: list[str] = []
     for skill in [*([] if primary is None else [primary]), *others]:
-        first = beginning(skill)
+        first = beginning(skill.beside(whole))
         document = first.bundled(within=held.program.id)
         if told and not (fits({**told, skill.id: document}) and fits([*texts, first.text])):
             omitted.append(skill.reference)
             continue
         told[skill.id] = document
         texts.append(first.text.strip())
+        whole += [skill] if "part" not in document else []
     onward = f'get_skill {{"step_id": "{omitted[0]}"}}' if omitted else ""
     headers = {"scope": "workflow", "session_token": held.token, "failed_skills": ", ".join(failed)}
     headers |= {"omitted_skills": ", ".join(omitted), "next": onward}

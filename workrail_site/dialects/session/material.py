@@ -39,13 +39,15 @@ def workflow_json_of(program: Program, *, summary: bool) -> dict[str, Any]:
 
 
 def skills_json(skills: list[ReadSkill], *, failed: list[str], within: str) -> dict[str, Any]:
-    """By id, as many as fit; the others are named as get_skill takes them."""
+    """By id, as many as fit, with rules that several inherit once; the others are named as get_skill takes them."""
     told: dict[str, Any] = {}
+    whole: list[ReadSkill] = []
     omitted: list[str] = []
     for skill in skills:
-        document = beginning(skill).bundled(within=within)
+        document = beginning(skill.beside(whole)).bundled(within=within)
         if fits({**told, skill.id: document}):
             told[skill.id] = document
+            whole += [skill] if "part" not in document else []
         else:
             omitted.append(skill.reference)
     said: dict[str, Any] = {"scope": "workflow", "skills": told}
