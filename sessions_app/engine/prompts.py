@@ -71,7 +71,9 @@ def pending_of(
         case None:
             return None
         case Gate():
-            return replace(_gate(program, snapshot, item, filling_of(scope)), loop=rounds_at(program, snapshot))
+            filling = filling_of(scope)
+            gate = _gate(program, snapshot, item, filling)
+            return replace(gate, loop=rounds_at(program, snapshot), workflow_guidance=_throughout(program, filling))
         case Step() | Parallel():
             return replace(_step(program, snapshot, item, scope, filling_of(scope)), loop=rounds_at(program, snapshot))
         case _:
@@ -143,7 +145,7 @@ def _step(
         prompt=_prompt(program, snapshot, item, scope, filling),
         agent_role=filling.render(item.agent_role),
         guidance=tuple(filling.render(text) for text in item.guidance),
-        workflow_guidance=tuple(filling.render(text) for text in (*program.guidance, *program.rules)),
+        workflow_guidance=_throughout(program, filling),
         requirements=tuple(map(filling.render, obligations.requirements(program=program, item=item))),
         functions=tuple(replace(each, definition=filling.render(each.definition)) for each in item.functions),
         require_confirmation=asked is not None,
@@ -153,6 +155,10 @@ def _step(
         activity=_activity_name(program, snapshot),
         skill=_skill(program, snapshot, item),
     )
+
+
+def _throughout(program: Program, filling: Filling) -> tuple[str, ...]:
+    return tuple(filling.render(text) for text in (*program.guidance, *program.rules))
 
 
 def _skill(program: Program, snapshot: Snapshot, item: Step | Parallel) -> str:

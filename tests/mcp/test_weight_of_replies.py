@@ -5,8 +5,9 @@ from django.utils import timezone
 
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from tests import checkpoint_cast, logs, run_cast
-from tests.activity_folders import activity, equals, folder, skill, step as activity_step, workflow
-from tests.handover_play import caller
+from tests.activity_folders import activity, checkpoint, equals, folder, skill, step as activity_step, workflow
+from tests.activity_play import READ_SECONDS
+from tests.handover_play import caller, stopped_clock
 from tests.mcp_play import CONTEXT, output_for
 from tests.step_documents import step
 from workflows_app.services.bundled import load_bundled
@@ -169,6 +170,26 @@ def test_what_holds_in_an_activity_is_told_with_the_first_of_it_and_to_whoever_a
     assert (again["pending"]["stepId"], guidance) == ("draw", held)
     last, guidance = on(on(again)[0], context={"drawn": "done"})
     assert (last["pending"]["stepId"], guidance) == ("cut", ["Measure twice."])
+
+
+def test_what_holds_throughout_is_told_at_the_beginning_also_where_a_question_comes_first():
+    desk = run_cast.make_desk()
+    asked = activity("plan", checkpoints=[checkpoint("sure")], steps=[activity_step("draw"), activity_step("cut")])
+    about = workflow(initialActivity="plan", rules=["Keep the shop clean."])
+    checkpoint_cast.publish_folder(desk, folder(asked, about=about), "team.plan")
+    ask = caller("rail", desk.agent)
+
+    with stopped_clock() as clock:
+        first = ask("start_workflow", workflowId="team.plan", goal="Draw it")
+        again = ask("continue_workflow", stateToken=first["stateToken"])
+        clock.shift(READ_SECONDS)
+        answer = {"kind": "wr.checkpoint_answer", "checkpointId": "sure", "optionId": "yes"}
+        onward = ask("continue_workflow", **tokens_of(first), output={"artifacts": [answer]})
+
+    assert first["pending"]["stepId"] == "sure"
+    assert first["pending"]["workflowGuidance"] == again["pending"]["workflowGuidance"] == ["Keep the shop clean."]
+    assert (onward["pending"]["stepId"], onward["pending"]["workflowGuidanceStands"]) == ("draw", True)
+    assert "workflowGuidance" not in onward["pending"]
 
 
 def test_what_a_step_leaves_to_the_agent_to_set_has_its_place_in_the_ready_call():

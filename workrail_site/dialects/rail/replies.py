@@ -99,7 +99,7 @@ def _pending_json(facts: ReplyFacts, pending: Pending, *, anew: bool) -> dict[st
     whole = pending_json(pending, _place_of_skills(facts))
     if facts.snapshot.blocked is not None and not anew:
         return {"toldBefore": True, **{name: said for name, said in whole.items() if name in _NAMES_OF_A_STEP}}
-    if not anew and whole.pop("workflowGuidance", None):
+    if not anew and whole.pop("workflowGuidance", None) and pending.question is None:
         whole["workflowGuidanceStands"] = True
     if anew and (leading := _leading(facts)):
         whole["workflowGuidance"] = [*whole.get("workflowGuidance", ()), leading]
