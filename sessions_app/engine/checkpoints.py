@@ -12,7 +12,7 @@ from sessions_app.engine.state import OpenQuestion, Snapshot
 from teams_app.engine.errors import WorkrailError, retry_after
 from workflows_app.engine import canonical, walker
 from workflows_app.engine.filled import filled
-from workflows_app.engine.program import Checkpoint, ConfirmationKind, Gate, Program, walk_items
+from workflows_app.engine.program import Checkpoint, ConfirmationKind, Gate, Parallel, Program, Step, walk_items
 
 APPROVE = "approve"
 SEND_BACK = "send_back"
@@ -207,6 +207,18 @@ def approval_at(*, program: Program, snapshot: Snapshot, due_ms: int | None) -> 
         handed_in=tuple(handed.output for handed in snapshot.handed_in),
         work="" if snapshot.work is None else snapshot.work.content,
     )
+
+
+def written_title(*, program: Program, checkpoint_id: str, instance: str) -> str:
+    """Of a question that was asked, as the author wrote it: what a run fills into it may be an agent's words. Empty where none is known."""
+    named = instance.partition("@")[0]
+    within = [activity for activity in program.activities if activity.id == named]
+    for activity in within or program.activities:
+        titles = {item.id: item.title for item in walk_items(activity.body) if isinstance(item, Step | Parallel)}
+        titles |= {checkpoint.id: checkpoint.name for checkpoint in activity.checkpoints}
+        if checkpoint_id in titles:
+            return titles[checkpoint_id][:_MAX_TITLE_CHARACTERS]
+    return ""
 
 
 def may_ask(program: Program) -> bool:

@@ -6,29 +6,31 @@ import hmac
 import json
 import os
 import random
+import re
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from uuid import uuid4
 
 import pytest
+from django.core import mail
 from django.db import transaction
 from django.utils import timezone
 
-from sessions_app.models import Announcement, CheckpointRequest
+from sessions_app.models import Announcement, CheckpointRequest, Run
 from sessions_app.services.people import notices, stops
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.errors import ForbiddenError
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.webhooks import WAITS, NoticeKind
 from teams_app.models import AuditEntry, Endpoint, NoticeDelivery
-from teams_app.services import deliveries, outgoing, timely, webhooks
-from tests import run_cast
+from teams_app.services import deliveries, mails, outgoing, timely, webhooks
+from tests import run_cast, run_doors
 from tests.checkpoint_cast import SOON, answer, at_question, only_row, rows
 from tests.handover_cast import entered, handed, question, two_activities
 from tests.notice_board import OK, NoticeBoard
 from tests.run_cast import advanced, assert_healthy, begin, run_id
-from tests.step_documents import step
+from tests.step_documents import loop, step
 from tests.workflow_cast import NOW, seated
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -108,6 +110,62 @@ def test_a_notice_has_nothing_that_acts_and_no_word_of_an_agent(desk, board, sec
     }
     for word in (value["stateToken"], value["ackToken"], "roof", "Yes", "yes", only_row(value).digest, secret):
         assert word not in sent
+
+
+WORDS = "AGENTROWWORDS https://evil.example/x"
+
+
+def at_question_with_a_value(desk):
+    return at_question(desk, human=True, name="Is {goal} or {{goal}} right?", context={"goal": WORDS})
+
+
+def at_approval_in_a_round(desk):
+    approved = {"requireConfirmation": {"kind": "human_approval"}}
+    body = [step("plan-row", title="Plan {{row}} of {{rows}}", **approved), step("prune", title="{{row}}")]
+    rounds = {"type": "forEach", "items": "rows", "itemVar": "row"}
+    value = begin(desk, loop("each-row", body, **rounds), context={"rows": [WORDS, "b"]})
+    return advanced(desk.agent, value, WORDS, now=NOW)
+
+
+@pytest.mark.parametrize(
+    ("ask", "title"),
+    [
+        (at_question_with_a_value, "Is {goal} or {{goal}} right?"),
+        (at_approval_in_a_round, "Plan {{row}} of {{rows}}"),
+    ],
+)
+def test_no_value_of_a_run_is_in_any_place_of_a_notice_or_a_mail(desk, board, secret, settings, ask, title):
+    settings.EMAIL_HOST = "mail.example.com"
+    run_doors.enrol(desk.person)
+    mails.choose_mails(actor=desk.person, email="bob@example.com", kinds=list(NoticeKind), now=NOW)
+    webhooks.choose_notices(actor=desk.owner, endpoint_id=desk.team_id, kinds=list(NoticeKind), now=NOW)
+
+    value = ask(desk)
+    row = only_row(value)
+    CheckpointRequest.objects.update(due_at=NOW)
+    notices.tell_of_overdue(actor=SYSTEM, now=SOON)
+    announce()
+    answer(desk.person, row, row.options[0]["id"])
+    announce()
+
+    kinds = {body["kind"] for body in board.bodies}
+    assert kinds >= {"run_started", "run_waiting", "checkpoint_asked", "checkpoint_overdue", "checkpoint_answered"}
+    assert "AGENTROWWORDS" in row.title
+    assert {body["title"] for body in board.bodies if "title" in body} == {title}
+    mailed = [f"{message.subject} {message.body}" for message in mail.outbox]
+    assert len(mailed) == len(board.bodies)
+    for said in [*mailed, *(body.decode() for _, _, body in board.received)]:
+        assert not {"AGENTROWWORDS", "evil.example"} & set(re.findall(r"[\w.]+", said))
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_a_notice_of_a_run_whose_program_is_gone_has_no_title(desk, board, secret):
+    at_question(desk, human=True)
+    Run.objects.update(workflow_hash="sha256:" + "0" * 64)
+    announce()
+    deliver(SOON)
+
+    assert [body["title"] for body in board.bodies] == [""]
 
 
 def test_a_notice_is_signed_with_the_secret_of_the_team(desk, board, secret):

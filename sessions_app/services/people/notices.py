@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import transaction
 from django.urls import reverse
 
-from sessions_app.engine.checkpoints import Authority, CheckpointState
+from sessions_app.engine.checkpoints import Authority, CheckpointState, written_title
 from sessions_app.engine.decisions import derive_id
 from sessions_app.models import Announcement, CheckpointRequest, Run
 from teams_app.engine.actors import Actor, ActorKind, system_actor
@@ -19,6 +19,7 @@ from teams_app.engine.fail_points import FailPoint, go_on
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.webhooks import NoticeKind
 from teams_app.services.deliveries import queue_notice
+from workflows_app.selectors.programs import load_programs
 
 _AT_A_TIME = 100
 _MOST_AT_A_TIME = 5000
@@ -108,10 +109,18 @@ def _notice(row: Announcement) -> dict[str, Any] | None:
         "link": link,
         **about,
         "checkpoint": to_text(Prefix.CHECKPOINT, question.pk),
-        "title": question.title,
+        "title": _title(run, question),
         "askedAt": question.presented_at,
         "dueAt": question.due_at,
     }
+
+
+def _title(run: Run, question: CheckpointRequest) -> str:
+    """Not as it is shown: values of the run are in that."""
+    program = load_programs([run.workflow_hash]).get(run.workflow_hash)
+    if program is None:
+        return ""
+    return written_title(program=program, checkpoint_id=question.checkpoint_id, instance=question.instance_key)
 
 
 def _is_news(row: Announcement, question: CheckpointRequest) -> bool:
