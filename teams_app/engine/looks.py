@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
+from teams_app.engine.broken_keys import OWN_MARKS
+
 HIDDEN = "[redacted]"
 
 
@@ -107,8 +109,7 @@ def _in_utf16(octets: Sequence[frozenset[int]]) -> list[frozenset[int]]:
     return [each for octet in octets for each in (octet, _NOTHING)][:-1]
 
 
-_OWN_MARKS = ("wr_key_", "wr_pat_", "wr_oat_", "wr_ort_", "wr_hook_", "wr_link_")
-_OWN_OCTETS = [*_octets_of(*_OWN_MARKS), *[_KEY_LETTERS] * 11]
+_OWN_OCTETS = [*_octets_of(*OWN_MARKS), *[_KEY_LETTERS] * 11]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +135,7 @@ def _encoded(octets: Sequence[frozenset[int]]) -> _Encoded:
 
 _OWN_ENCODED = _encoded(_OWN_OCTETS)
 # A whole key of this product, as it is or as a part of what is encoded.
-OWN_KEY = rf"(?:{'|'.join(_OWN_MARKS)})[a-z2-7]{{16,}}|{_OWN_ENCODED}"
+OWN_KEY = rf"(?:{'|'.join(OWN_MARKS)})[a-z2-7]{{16,}}|{_OWN_ENCODED}"
 
 # Ours, of which what names the kind is kept, and of what is listed with its beginning the eight characters by which people recognise it.
 _OWN = (

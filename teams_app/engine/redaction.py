@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 import re2
 
+from teams_app.engine.broken_keys import FIRST_OF_MARKS, broken_keys
 from teams_app.engine.errors import InvalidInputError
 from teams_app.engine.looks import HIDDEN, KEYS, MADE_VALUE, OWN_KEY, WORDS, Look
 from teams_app.engine.plain_reading import OTHERWISE, EditedText, Plain, read_plainly
@@ -64,12 +65,12 @@ def _quick(pattern: str) -> Any:
 class _Looks:
     """`is_worth_reading` and `is_worth_trying` are told by one pass each: most texts hold nothing."""
 
-    def __init__(self, looks: tuple[Look, ...]) -> None:
+    def __init__(self, looks: tuple[Look, ...], *, first_of_others: str = "") -> None:
         self._begins = [(begin, place) for place, look in enumerate(looks) for begin in look.begins]
         self._firsts = [(look.first, place) for place, look in enumerate(looks) if look.first]
         self._any_first = "|".join(first for first, _place in self._firsts)
         begins = dict.fromkeys(begin for begin, _place in self._begins)
-        self._any = "|".join(filter(None, [*map(re2.escape, begins), self._any_first]))
+        self._any = "|".join(filter(None, [*map(re2.escape, begins), self._any_first, first_of_others]))
         self._looks, self._otherwise = looks, f"{self._any}|{OTHERWISE}"
 
     def is_worth_reading(self, text: str) -> bool:
@@ -89,7 +90,7 @@ class _Looks:
 
 # No key that may stand anywhere is longer but for its end, and no look sees farther.
 _NEAR_CHARACTERS = 512
-_KEYS, _WORDS = _Looks(KEYS), _Looks(WORDS)
+_KEYS, _WORDS = _Looks(KEYS, first_of_others=FIRST_OF_MARKS), _Looks(WORDS)
 
 
 def hide_secrets(text: str) -> str:
@@ -118,7 +119,11 @@ def holds_own_key(text: str) -> bool:
 
 
 def _is_own_key_in(text: str, plain: Plain) -> bool:
-    return any(_is_found(OWN_KEY, each) for each in {text, plain.text})
+    return any(_is_found(OWN_KEY, each) or next(_broken_in(each), None) is not None for each in {text, plain.text})
+
+
+def _broken_in(text: str) -> Iterator[tuple[int, int, str]]:
+    return broken_keys(text) if _is_found(FIRST_OF_MARKS, text) else iter(())
 
 
 def _is_found(pattern: str, text: str) -> bool:
@@ -141,6 +146,9 @@ def _hidden_in(text: str, plain: Plain, table: _Looks) -> str:
     if not table.is_worth_trying(plain.text):
         return text
     read = EditedText(plain.text)
+    if table is _KEYS:
+        # Before the looks, which would take the first piece of each and leave the others.
+        read.edit([(begin, end, f"{mark}{HIDDEN}") for begin, end, mark in _broken_in(plain.text)])
     for look in table.that_may_find(plain.text):
         found = [(at.start(), at.end(), look.put_for(at)) for at in _found(look, read.text)]
         if found:

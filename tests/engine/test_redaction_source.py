@@ -5,7 +5,9 @@ import hashlib
 import json
 import re
 import time
+from pathlib import Path
 from random import Random
+from unicodedata import normalize
 from urllib.parse import quote
 
 import pytest
@@ -645,3 +647,117 @@ def test_a_key_is_found_as_markdown_writes_it(written):
 @pytest.mark.parametrize("text", [r"C:\_old\-new and \_ alone", r"a\_name\_of\_a\_variable", "\\" * 200 + "_"])
 def test_what_markdown_writes_otherwise_stays_as_it_is_written(text):
     assert hide_keys(text) == text
+
+
+# As the random bytes of a key are written: letters and digits from 2 to 7.
+MADE_LETTERS = [base64.b32encode(Random(seed).randbytes(25)).decode().lower() for seed in range(12)]
+BREAKS = {
+    "a line": "\n",
+    "a line of Windows": "\r\n",
+    "a line in JSON": "\\n",
+    "a line of a block": "\n        ",
+    "a line of an answer": "\n> ",
+    "a line with a hyphen": "-\n",
+    "a line that goes on": "\\\n",
+    "a line of a mail": "=\n",
+    "a line in an address": "%0A",
+    "a line of a comment": "\n# ",
+    "a blank": " ",
+    "a tab": "\t",
+    "a blank that does not break": "\u00a0",
+    "a blank in markup": "&nbsp;",
+    "a tag": "<wbr>",
+    "a tag with words": '<b class="x y">',
+    "two tags": "</b><i>",
+    "a comment in markup": "<!-- -->",
+    "stars": "**",
+    "a quote mark": '"',
+    "quotes": "' + '",
+    "quotes in JSON": '\\" \\"',
+    "a mark on a letter": "\u0301",
+    "a mark in JSON": "\\u0301",
+    "a colour of a terminal": "\x1b[31m",
+    "a colour in JSON": "\\u001b[0m",
+    "three points": "\u2026",
+}
+
+
+def assert_nothing_is_left(written, secret):
+    text = f"Seen: {written} there, and so on."
+    assert holds_own_key(text), written
+    for hidden in (hide_keys(text), hide_secrets(text)):
+        assert HIDDEN in hidden, written
+        assert hidden.startswith("Seen: "), written
+        assert hidden.endswith(" there, and so on."), written
+        assert not any(secret[at : at + 4] in hidden for at in range(37)), (written, hidden)
+
+
+@pytest.mark.parametrize("broken", BREAKS)
+def test_a_key_of_ours_is_found_and_whole_wherever_one_thing_breaks_it(broken):
+    for number, prefix in enumerate(own_prefixes()):
+        for secret in (MADE_LETTERS[number], "abcdefgh" * 5):
+            key = f"{prefix}{secret}"
+            for at in range(1, len(key)):
+                assert_nothing_is_left(f"{key[:at]}{BREAKS[broken]}{key[at:]}", secret)
+
+
+@pytest.mark.parametrize("broken", BREAKS)
+@pytest.mark.parametrize("each", [4, 5, 7, 9, 12, 15])
+def test_a_key_of_ours_is_found_and_whole_where_it_is_broken_again_and_again(broken, each):
+    for secret in MADE_LETTERS:
+        assert_nothing_is_left(_in_lines(f"wr_key_{secret}", each, BREAKS[broken]), secret)
+
+
+def test_a_mark_that_has_become_one_with_a_letter_breaks_no_key():
+    for secret in MADE_LETTERS:
+        for at in range(8, 40):
+            written = normalize("NFC", f"wr_key_{secret[:at]}\u0301{secret[at:]}")
+            assert holds_own_key(f"Seen: {written} there"), written
+            assert secret[-6:] not in hide_keys(f"Seen: {written} there"), written
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A key is `wr_key_` and forty letters and digits (a-z2-7), as the document of keys says in detail.",
+        "wr_key_ is how one begins a key, and it goes on for a while until the line ends somewhere.",
+        "Use wr_key_\u2026 here: the header is `Authorization: Bearer wr_key_\u2026`, and nothing else is understood there.",
+        "wr_key_, wr_pat_, wr_oat_, wr_ort_, wr_hook_ and wr_link_ are the prefixes of what is minted by the server",
+        "wr_key_ <b>in bold</b> with internationalization and requireAuthorizationHeaderOfTheTeam behind it",
+        "the prefix wr_key_\n\n1. base32 of 25 bytes\n2. sha256 of the whole\n3. utf16, int32 and float64",
+        "KEY=wr_key_ PAT=wr_pat_ ./workrail mcp --dialect rail --and-some-more-words=of-the-command-line",
+        "w r _ k e y _ is how one spells it, letter by letter, to somebody who listens and writes it down",
+        "the row wr_key_ 2026-11-20 12:31:07 7f3e2c5d6b4a7f3e2c5d6b4a7f3e2c5d6b4a7f3e",
+        "wr_keys of the team, the wr_workflows and wr_session_of_the_team are names of tables with words",
+    ],
+)
+def test_words_behind_the_mark_of_our_keys_are_no_key(text):
+    assert not holds_own_key(text)
+    assert hide_keys(text) == text
+
+
+def test_hardly_any_words_behind_the_mark_are_taken_for_a_key():
+    """Forty letters are at the end of a word by chance in one of five texts: a key needs more than that."""
+    read = Path(__file__).parents[2].glob("docs/*.md")
+    words = [word for page in sorted(read) for word in page.read_text(encoding="utf-8").split() if "_" not in word]
+    taken = [f"wr_key_ {' '.join(words[at : at + 20])}" for at in range(len(words) - 20)]
+    assert len(taken) > 10_000
+    assert sum(map(holds_own_key, taken)) <= len(taken) / 10_000
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["wr_key_", "wr_key_ ", "wr_key_a ", "w", "w\n", "w\nr\n_\n", "w<", "w<b>", "w\\n", "wr_key_a\\\\\\n", "wr_key_<", "<wr_key_ab>",
+     "wr_key_a2<b>", "wr_key_&amp;", "w&amp;", "w%0a", "w\x1b[0m", "wr_key_" + "\u0301" * 30, "a2 ", "\\" * 9 + "w", "w" + "\\n" * 90],
+)  # fmt: skip
+def test_looking_for_what_breaks_a_key_takes_time_in_proportion(unit):
+    def spent(length):
+        text = "wr_key_ " + unit * (length // len(unit))
+        with Work() as work:
+            hide_keys(text)
+            holds_own_key(text)
+        return work.seconds
+
+    spent(1_000)
+    small = min(spent(20_000) for _ in range(3))
+    assert min(spent(200_000) for _ in range(2)) < 30 * small + 0.05

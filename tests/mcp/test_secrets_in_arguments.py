@@ -14,6 +14,10 @@ OWN = [
     "wr_link_" + "abcdefgh" * 5,
     "wr_pat_" + "abcdefgh" * 5,
     "wr_oat_" + "abcdefgh" * 5,
+    # Broken by something, in the mark, behind it and in what follows.
+    "wr_pat_" + "abcd\u0301" + "abcdef" * 6,
+    "wr_k<wbr>ey_" + "abcdefgh" * 5,
+    "wr_hook_ " + "abcdefgh" * 5,
 ]
 OTHERS = [
     "ghp_0123456789abcdefABCDEF",
