@@ -56,6 +56,32 @@ def test_no_address_of_rest_tells_it(client, driver, hidden, address):
     assert LATER.encode() not in b"".join(response) if response.streaming else LATER.encode() not in response.content
 
 
+@pytest.fixture
+def writer(agent):
+    return agent(scopes=frozenset({Scope.WORKFLOWS_WRITE}))
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_key_that_only_writes_is_shown_nothing_by_any_part(writer, hidden, part):
+    answer = writer("inspect_workflow", workflowId=hidden, part=part)
+
+    assert LATER not in answer.text
+    if part in {"source", "program", "preview", "metadata"}:
+        assert (answer.code, answer.details["permission"]) == ("FORBIDDEN", "read_workflows")
+        assert Scope.WORKFLOWS_READ.value in answer.details["suggestion"]
+
+
+@pytest.mark.parametrize("address", [*ADDRESSES, "/diff?revision=1", "/simulate"])
+def test_a_key_that_only_writes_is_told_nothing_at_any_address(client, writer, hidden, address):
+    api = Api(client, Authorization=f"Bearer {writer.key}")
+    address = f"/api/v1/workflows/{hidden}{address}"
+
+    response = api.post(address, {}) if address.endswith("/simulate") else api.get(address)
+
+    assert response.status_code in {400, 403}
+    assert LATER not in response.content.decode()
+
+
 def test_no_resource_tells_it(driver, hidden):
     revision = {"version": HANDSHAKE, "MCP-Protocol-Version": HANDSHAKE}
     listed = driver.send("resources/list", **revision).json()["result"]["resources"]

@@ -6,7 +6,7 @@ from workflows_app.engine.values import Include, RevisionValue, WorkflowDetail
 from workflows_app.models import Alias, Revision, Workflow
 from workflows_app.selectors.programs import load_program
 from workflows_app.selectors.rows import revision_told, workflow_value
-from workflows_app.selectors.sources import find_revision, source_files
+from workflows_app.selectors.sources import find_revision, require_internals, source_files
 from workflows_app.selectors.workflows import find_workflow, old_name_warning
 
 _INTERNALS = frozenset({Include.SOURCE, Include.PROGRAM})
@@ -16,7 +16,10 @@ def read_workflow(
     *, actor: Actor, workflow_id: str, number: int | None = None, include: frozenset[Include] = frozenset()
 ) -> WorkflowDetail:
     """By id or alias, in any state; revision `number`, or the latest."""
-    actor.require(Permission.READ_INTERNALS if include & _INTERNALS else Permission.READ_WORKFLOWS)
+    if include & _INTERNALS:
+        require_internals(actor)
+    else:
+        actor.require(Permission.READ_WORKFLOWS)
     row = find_workflow(actor, workflow_id)
     revision = find_revision(row, number)
     return WorkflowDetail(

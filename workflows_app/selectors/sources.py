@@ -20,9 +20,15 @@ FILE_CACHE_BYTES = 32 * 1024 * 1024
 _files: ByteBoundedCache[UUID, Mapping[str, bytes]] = ByteBoundedCache(max_bytes=FILE_CACHE_BYTES)
 
 
+def require_internals(actor: Actor) -> None:
+    """Whoever is shown all of a workflow may read workflows at all: a key that writes alone does not."""
+    actor.require(Permission.READ_INTERNALS)
+    actor.require(Permission.READ_WORKFLOWS)
+
+
 def read_source(*, actor: Actor, workflow_id: str, number: int | None = None) -> SourceFiles:
     """The files of a revision, byte for byte; of the latest when no number is given."""
-    actor.require(Permission.READ_INTERNALS)
+    require_internals(actor)
     row = find_workflow(actor, workflow_id)
     revision = find_revision(row, number)
     return source_files(row, revision)
@@ -30,7 +36,7 @@ def read_source(*, actor: Actor, workflow_id: str, number: int | None = None) ->
 
 def read_program(*, actor: Actor, workflow_id: str, number: int | None = None) -> Program:
     """The program of a revision; of the latest when no number is given."""
-    actor.require(Permission.READ_INTERNALS)
+    require_internals(actor)
     revision = find_revision(find_workflow(actor, workflow_id), number)
     program = _program_of(revision)
     if program is None:
@@ -44,7 +50,7 @@ def read_program(*, actor: Actor, workflow_id: str, number: int | None = None) -
 
 def diff_revisions(*, actor: Actor, workflow_id: str, number: int, base: int | None) -> WorkflowDiff:
     """From revision `base` to revision `number`; everything is new when `base` is None."""
-    actor.require(Permission.READ_INTERNALS)
+    require_internals(actor)
     row = find_workflow(actor, workflow_id)
     after = find_revision(row, number)
     return diff_rows(row, base=None if base is None else find_revision(row, base), after=after)
