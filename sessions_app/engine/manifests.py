@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from sessions_app.engine.ways import ClaimableWays, Way, claims_accepted, ways_from
+from teams_app.engine.normal_forms import trimmed
 from workflows_app.engine import walker
 from workflows_app.engine.conditions import Looking, describe, evaluate
 from workflows_app.engine.program import Activity, Gate, Parallel, Program, Step, walk_items
@@ -282,7 +283,7 @@ def _longest_ascending(places: Sequence[int]) -> frozenset[int]:
 
 
 def _without_output(manifest: Sequence[ManifestEntry]) -> Iterator[ManifestWarning]:
-    empty = list(dict.fromkeys(claim.step_id for claim in manifest if not claim.output.strip()))
+    empty = list(dict.fromkeys(claim.step_id for claim in manifest if not trimmed(claim.output)))
     if empty:
         message = f"The step_manifest says nothing of what came of {_named(empty)}. Give each a line as its output."
         yield _warning(ManifestWarningCode.STEP_OUTPUT_EMPTY, message, steps=empty[:MAX_NAMED])
@@ -299,7 +300,7 @@ def _of_activity(
     if activity is None:
         message = f"The workflow has no activity {claim.activity_id!r}. Use the ids of its activities."
         yield _warning(ManifestWarningCode.ACTIVITY_UNKNOWN, message, activity=claim.activity_id)
-    if not claim.outcome.strip():
+    if not trimmed(claim.outcome):
         message = f"The activity_manifest says no outcome of {claim.activity_id!r}. Say what came of it."
         yield _warning(ManifestWarningCode.ACTIVITY_OUTCOME_EMPTY, message, activity=claim.activity_id)
     if activity is None or not claim.transition_condition:

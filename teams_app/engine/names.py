@@ -4,7 +4,7 @@ import re
 import unicodedata
 
 from teams_app.engine.errors import InvalidInputError
-from teams_app.engine.normal_forms import normalised
+from teams_app.engine.normal_forms import normalised, trimmed
 from teams_app.engine.redaction import read_kept_text
 
 NAME_CHARACTERS = 100
@@ -20,13 +20,13 @@ _JOINERS = str.maketrans("", "", "\u200c\u200d")
 def is_seen(text: str) -> bool:
     """Whether each character is seen, or joins those that are."""
     joined = text.translate(_JOINERS)
-    return joined != "" and joined.isprintable()
+    return trimmed(joined) != "" and joined.isprintable()
 
 
 def read_name(text: str, *, field: str = "name") -> str:
     """The name without surrounding white space, or a refusal."""
     # Four characters at most become one.
-    name = text.strip()
+    name = trimmed(text)
     if len(name) <= 4 * NAME_CHARACTERS:
         name = normalised("NFC", name).strip()
     if not name:

@@ -4,7 +4,7 @@ import re
 import string
 import unicodedata
 
-from teams_app.engine.normal_forms import UNSEEN, normalised
+from teams_app.engine.normal_forms import UNSEEN, normalised, only_seen
 
 _PARTS = re.compile(r"[._@+-]+")
 _UNSEEN = re.compile(f"[{UNSEEN}]")
@@ -59,7 +59,7 @@ def holds_name(*, password: str, username: str) -> bool:
 
 def read_as_seen(password: str) -> str:
     """What is left of it for whoever guesses: no width of letters, and nothing that is not seen, makes it longer or less common."""
-    return normalised("NFKC", _UNSEEN.sub("", password))
+    return only_seen(normalised("NFKC", only_seen(password)))
 
 
 def _telling_parts(name: str) -> list[str]:

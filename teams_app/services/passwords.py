@@ -10,6 +10,7 @@ from django.db import transaction
 
 from teams_app.engine.actors import Actor, Door, person_id_of
 from teams_app.engine.errors import InvalidInputError
+from teams_app.engine.normal_forms import only_seen
 from teams_app.engine.passwords import holds_name, read_as_seen
 from teams_app.models import PasswordReset, Person, SignOnIdentity
 from teams_app.services.row_scope import within_person
@@ -29,7 +30,7 @@ class NameInPassword:
 
 def require_good_password(*, username: str, password: str) -> None:
     try:
-        for each in dict.fromkeys((password, read_as_seen(password))):
+        for each in dict.fromkeys((password, only_seen(password), read_as_seen(password))):
             validate_password(each, user=Person(username=username))
     except ValidationError as error:
         raise InvalidInputError(

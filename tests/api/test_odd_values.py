@@ -1,11 +1,15 @@
 """Values that look right and are odd: whatever is sent, an answer of ours, and never a defect."""
 
-import pytest
+from datetime import timedelta
 
-from tests import run_doors
+import pytest
+from django.utils import timezone
+
+from tests import run_cast, run_doors
 from tests.cast import issue
 from tests.run_cast import advanced, plain_steps, published, run_id, start
 from tests.run_doors import V1
+from tests.step_documents import step
 
 pytestmark = pytest.mark.django_db
 
@@ -86,3 +90,41 @@ def test_a_difference_with_odd_digits_is_shown(digits):
     ]
 
     assert any(b"team.diff" in page for page in pages)
+
+
+NOBODY_SEES = ["\u200b", "\u2800\u2800", " \u3164\ufeff", "\u3000", "\U000e0041\u00ad"]
+
+
+@pytest.mark.parametrize("text", NOBODY_SEES)
+def test_what_nobody_sees_is_no_reason_and_no_name(text):
+    doors = run_doors.open_doors()
+    published(doors.desk, *plain_steps(2))
+    value = start(doors.desk).value
+    run, session = value["session"]["runId"], value["session"]["sessionId"]
+    wanted = [
+        ("POST", f"runs/{run}/cancel", {"reason": text}),
+        ("POST", f"runs/{run}/pause", {"reason": text}),
+        ("PATCH", f"runs/{run}", {"name": text}),
+        ("PATCH", f"sessions/{session}", {"name": text}),
+        ("PUT", f"sessions/{session}/hold", {"reason": text}),
+        ("POST", f"sessions/{session}/delete", {"reason": text}),
+        ("POST", "sessions", {"title": text}),
+        ("POST", "keys", {"name": text, "scopes": ["runs:read"]}),
+        ("POST", "tokens", {"name": text, "expiresAt": (timezone.now() + timedelta(days=9)).isoformat(), "scopes": []}),
+        ("POST", "teams", {"name": text}),
+    ]
+
+    for method, path, body in wanted:
+        caller = doors.agent if path == "sessions" else doors.owner
+        response = caller(method, f"{V1}/{path}", body)
+        assert response.status_code in {400, 422}, (path, response.content)
+        assert response.json()["code"] == "VALIDATION_ERROR"
+
+
+@pytest.mark.parametrize("text", NOBODY_SEES)
+def test_what_nobody_sees_is_no_notes(text):
+    doors = run_doors.open_doors()
+    value = run_cast.begin(doors.desk, step("first-step"), step("next-step"))
+    body = {"stateToken": value["stateToken"], "ackToken": value["ackToken"], "output": {"notesMarkdown": text}}
+
+    assert doors.agent.post(f"{V1}/runs/continue", body).json()["kind"] == "blocked"

@@ -9,7 +9,7 @@ import pytest
 from sessions_app.engine.resume import Haystack
 from teams_app.engine.errors import InvalidInputError
 from teams_app.engine.names import fold_username, read_name
-from teams_app.engine.normal_forms import normalised
+from teams_app.engine.normal_forms import normalised, only_seen, trimmed
 from teams_app.engine.passwords import holds_name
 from teams_app.engine.sign_on import login_name_of
 from tests.flood_play import Work, allowed
@@ -75,3 +75,32 @@ def test_nothing_else_makes_a_normal_form():
 
 def test_a_short_text_stays_whole():
     assert normalised("NFC", "x" + "\u0316" * 300) == "x" + "\u0316" * 300
+
+
+NOBODY_SEES = "\u200b \u2800\u3164\t\u00a0\ufeff"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " ", *NOBODY_SEES, NOBODY_SEES, "\u3000" * 9, "\x01\x7f\x9f", "\ufff9\ufffb", "\U0001d159", "\n\r\u2028"],
+)
+def test_a_text_of_which_nobody_sees_anything_is_empty(text):
+    assert trimmed(text) == ""
+    assert only_seen(text) == ""
+
+
+@pytest.mark.parametrize("text", ["a", "\u00e9", "\u9375", "\U0001f511", "0", "-", "\u0644", "\u0301", "a\u200d\u0915"])
+def test_a_text_of_which_something_is_seen_keeps_all_within_it(text):
+    assert trimmed(f" {text}\t") == text
+    assert trimmed(f"{NOBODY_SEES}{text}{NOBODY_SEES}x").endswith(f"{text}{NOBODY_SEES}x")
+    assert only_seen(f"{NOBODY_SEES}{text}") == text.replace("\u200d", "")
+
+
+def test_what_nobody_sees_is_passed_over_in_proportion():
+    few, many = "\u200b\u2800" * 10_000, "\u200b\u2800" * 100_000
+    with Work() as of_few:
+        trimmed(few)
+    with Work() as work:
+        trimmed(many)
+
+    assert work.seconds <= 30 * of_few.seconds + 0.05

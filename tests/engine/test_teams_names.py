@@ -10,9 +10,12 @@ def test_a_name_is_trimmed_and_composed():
     assert read_name("  Équipe  ") == "Équipe"
 
 
+UNSEEN = ["\u3164", "\u2800\u2800", "\u115f \u3164", "\ufe0f"]
+
+
 @pytest.mark.parametrize(
     "text",
-    ["", "   ", "a\nb", "a\x00b", "a\u202eb", "a\u200bb", "a\ud800", "x" * 101, "a\u2028b"],
+    [*UNSEEN, "", "   ", "a\nb", "a\x00b", "a\u202eb", "a\u200bb", "a\ud800", "x" * 101, "a\u2028b"],
 )
 def test_a_name_that_is_empty_long_or_invisible_is_refused(text):
     with pytest.raises(InvalidInputError) as refused:

@@ -360,13 +360,14 @@ def test_work_that_is_rejected_ends_the_run_on_every_branch(desk):
     assert_healthy(value)
 
 
+@pytest.mark.parametrize("reason", ["  ", "\u200b", "\u2800 \u3164", "\u3000\t\ufeff", "\U000e0041"])
 @pytest.mark.parametrize("verb", ["send_back", "reject"])
-def test_a_no_needs_a_reason(desk, verb):
+def test_a_no_needs_a_reason(desk, verb, reason):
     value = approval(desk)
     advanced(desk.agent, value, "A plan.")
 
     with pytest.raises(InvalidInputError, match="needs a reason"):
-        answer(desk.person, only_row(value), verb, reason="  ")
+        answer(desk.person, only_row(value), verb, reason=reason)
 
     assert only_row(value).state == "open"
 

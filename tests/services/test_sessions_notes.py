@@ -219,7 +219,7 @@ def test_after_two_rotations_a_session_token_repeats_and_records_nothing_new(des
 
 def test_the_text_of_a_session_has_its_token_on_a_line_of_its_own(desk):
     reply = sessions.start_session(
-        actor=desk.agent, title="", observations={}, now=NOW, entropy=os.urandom, speech=RAIL
+        actor=desk.agent, title="Notes", observations={}, now=NOW, entropy=os.urandom, speech=RAIL
     )
 
     assert reply.value["sessionToken"] in words_of(reply).splitlines()

@@ -374,6 +374,10 @@ def test_whoever_runs_the_server_resets_the_password_of_anybody(house):
     assert audited(house.other_team) == ["password.reset"]
 
 
+# Blanks of every width, what is shown as a blank, and what is not shown at all.
+UNSEEN = " \t\u00a0\u1680\u2003\u202f\u205f\u2028\u2800\u3000\u3164\uffa0\u115f\u200b\u2060\u00ad\ufeff\ufe0f\ufff9\x01\x7f\x85\U0001d159\U000e0041"
+
+
 @pytest.mark.parametrize(
     ("username", "password"),
     [
@@ -388,6 +392,11 @@ def test_whoever_runs_the_server_resets_the_password_of_anybody(house):
         ("dora", "pass\u200bword1234"),
         ("dora", "short" + "\u200b" * 20),
         ("dora", "\ufdfa" * 11),
+        *(("dora", unseen * 13) for unseen in UNSEEN),
+        *(("dora", f"{unseen * 6}b7{unseen * 6}") for unseen in UNSEEN),
+        *(("dora", unseen.join("pq7short")) for unseen in UNSEEN),
+        ("dora", "".join(UNSEEN)),
+        ("dora", "\ufdfa" * 11 + " "),
         ("dora", "i am d\u200bora of kansas"),
         ("dora", "i am d\u043er\u0430 of kansas"),
     ],

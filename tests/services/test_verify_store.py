@@ -299,7 +299,9 @@ def test_a_line_that_somebody_wrote_into_one_ledger_stops_no_other(desk):
 
     def begin_in_both():
         for agent in (desk.agent, desk.stranger):
-            sessions.start_session(actor=agent, title="", observations={}, now=NOW, entropy=os.urandom, speech=RAIL)
+            sessions.start_session(
+                actor=agent, title="Notes", observations={}, now=NOW, entropy=os.urandom, speech=RAIL
+            )
 
     begin_in_both()
     ledger.enter_sessions(actor=SYSTEM, now=NOW)
@@ -624,7 +626,7 @@ def test_many_small_teams_are_checked_with_few_statements(desk, django_assert_ma
         team = Team.objects.create(id=new_id(now=NOW), name=f"Team {number}", created_at=NOW)
         agent = replace(desk.agent, team_id=team.pk)
         record_in_a_transaction(record_audit, actor=agent, action="team.created", target="x", now=NOW)
-        sessions.start_session(actor=agent, title="", observations={}, now=NOW, entropy=os.urandom, speech=RAIL)
+        sessions.start_session(actor=agent, title="Notes", observations={}, now=NOW, entropy=os.urandom, speech=RAIL)
     ledger.enter_sessions(actor=SYSTEM, now=NOW)
 
     with django_assert_max_num_queries(40):

@@ -6,6 +6,7 @@ Whatever format a workflow was authored in, it is told in this one. A checkpoint
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, assert_never
 
+from teams_app.engine.normal_forms import trimmed
 from workflows_app.engine import canonical, conditions, contracts, placeholders
 from workflows_app.engine.filled import filled
 from workflows_app.engine.lookup import Ahead, Work, checkpoint_of
@@ -173,7 +174,7 @@ def issues_of(*, program: Program, item: Work, output: str, context: Mapping[str
     """What is wrong with the output of a step; empty when it does what the step asks for."""
     if isinstance(item, Gate):
         return ()
-    if not output.strip():
+    if not trimmed(output):
         return ("The output is empty.",)
     validation = item.validation if isinstance(item, Step) else None
     issues = check_notes(validation, notes=output, variables=context, mode=program.conditions)

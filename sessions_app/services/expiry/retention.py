@@ -12,6 +12,7 @@ from sessions_app.services.expiry.deletion import check_reason
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError, NotFoundError
 from teams_app.engine.ids import Prefix, to_text
+from teams_app.engine.normal_forms import trimmed
 from teams_app.services.audit import record_audit
 from teams_app.services.ids import new_id
 from teams_app.services.storage import refuse_beyond
@@ -70,7 +71,7 @@ def hold_session(*, actor: Actor, session_id: UUID, reason: str, now: datetime) 
     actor.require(Permission.STEER_RUNS)
     check_reason(reason)
     _require_there(actor, session_id)
-    fields = {"team_id": actor.team_id, "reason": reason.strip(), "held_by": actor.id, "held_at": now}
+    fields = {"team_id": actor.team_id, "reason": trimmed(reason), "held_by": actor.id, "held_at": now}
     Hold.objects.update_or_create(session_id=session_id, defaults=fields)
     _record(actor, "session.held", session_id, now, reason=reason)
 

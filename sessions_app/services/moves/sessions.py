@@ -26,6 +26,7 @@ from sessions_app.services.store.signing_keys import read_token
 from sessions_app.services.store.writing import write
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError, NotFoundError
+from teams_app.engine.normal_forms import trimmed
 from workflows_app.engine import canonical
 
 
@@ -43,6 +44,8 @@ def start_session(
     actor.require(Permission.DRIVE_RUNS)
     check_observations(observations)
     check_title(title)
+    if not trimmed(title):
+        raise InvalidInputError("title is empty.", suggestion="Say in a few words what the notes are about.")
     mover = mover_of(actor, now=now, entropy=entropy)
     session_id = mover.new_id()
     baseline = preference_selectors.baseline_of(actor=actor)

@@ -25,6 +25,7 @@ from sessions_app.services.store.writing import claimed_error
 from teams_app.engine.actors import Actor, ActorKind, Permission
 from teams_app.engine.errors import HumanRequiredError
 from teams_app.engine.ids import Prefix, to_text
+from teams_app.engine.normal_forms import trimmed
 from teams_app.services.audit import record_audit
 
 _UNANSWERED = Q(state__in=[CheckpointState.OPEN.value, CheckpointState.WITHDRAWN.value])
@@ -69,7 +70,7 @@ def answer_checkpoint(
     _require_person(actor)
     outputs.check_text(reason, name="reason", max_characters=MAX_REASON_CHARACTERS)
     outputs.check_text(option_id, name="option", max_characters=256)
-    voice = Voice(who=actor.id, door=actor.way, reason=reason.strip())
+    voice = Voice(who=actor.id, door=actor.way, reason=trimmed(reason))
     command = Answer(request=request_id.hex, option_id=option_id, digest=digest, voice=voice)
     mover = mover_of(actor, now=now, entropy=entropy)
     tries = Tries()

@@ -17,6 +17,7 @@ from sessions_app.services.store.rows import gap_row
 from sessions_app.services.store.writing import write
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError, NotFoundError
+from teams_app.engine.normal_forms import trimmed
 
 MAX_SUMMARY_CHARACTERS = 512
 
@@ -28,7 +29,7 @@ def resolve_gap(*, actor: Actor, gap_id: UUID, summary: str, now: datetime, entr
     """
     actor.require(Permission.STEER_RUNS)
     outputs.check_text(summary, name="summary", max_characters=MAX_SUMMARY_CHARACTERS)
-    if not summary.strip():
+    if not trimmed(summary):
         raise InvalidInputError("The gap was closed by nothing.", suggestion="Say in summary what supplied it.")
     mover = mover_of(actor, now=now, entropy=entropy)
     tries = Tries()

@@ -14,6 +14,7 @@ from sessions_app.services.moves.moving import Entropy, Landing, Tries, mover_of
 from sessions_app.services.moves.runs import landing_on
 from teams_app.engine.actors import Actor, ActorKind, Permission
 from teams_app.engine.errors import HumanRequiredError, InvalidInputError, NotFoundError, PreconditionFailedError
+from teams_app.engine.normal_forms import trimmed
 
 
 def prefer_branch(
@@ -26,7 +27,7 @@ def prefer_branch(
             suggestion="Go on with the branch that your user wants, or ask them to prefer it in the Studio.",
         )
     actor.require(Permission.STEER_RUNS)
-    said = reason.strip()
+    said = trimmed(reason)
     outputs.check_text(said, name="reason", max_characters=MAX_REASON_CHARACTERS)
     command = PreferBranch(voice=Voice(who=actor.id, door=actor.way, reason=said))
     mover = mover_of(actor, now=now, entropy=entropy)

@@ -11,6 +11,7 @@ from sessions_app.selectors.standings import read_tip
 from sessions_app.services.moves.moving import Entropy, Tries, mover_of, point_of
 from teams_app.engine.actors import Actor, ActorKind, Permission
 from teams_app.engine.errors import HumanRequiredError, InvalidInputError, NotFoundError
+from teams_app.engine.normal_forms import trimmed
 
 
 def cancel_run(*, actor: Actor, run_id: UUID, reason: str, now: datetime, entropy: Entropy) -> None:
@@ -31,7 +32,7 @@ def resume_run(*, actor: Actor, run_id: UUID, now: datetime, entropy: Entropy) -
 
 def _stop(actor: Actor, run_id: UUID, kind: StopKind, reason: str, *, now: datetime, entropy: Entropy) -> None:
     _require_person(actor)
-    said = reason.strip()
+    said = trimmed(reason)
     outputs.check_text(said, name="reason", max_characters=MAX_REASON_CHARACTERS)
     if not said:
         raise InvalidInputError(
