@@ -1,9 +1,12 @@
 """Exports and imports by a worker: done once, whoever dies, and kept for a day."""
 
+import gzip
 import io
+import os
 import random
 from dataclasses import replace
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 
@@ -86,6 +89,42 @@ def test_a_file_that_is_no_bundle_is_a_failed_job_with_its_code(desk):
     done = read_bundle_job(actor=desk.person, job_id=asked.id)
     assert done.state is BundleJobState.FAILED
     assert done.result["code"] == "BUNDLE_INVALID_FORMAT"
+
+
+REFUSED = {
+    "no bundle": lambda data: b"hello\n",
+    "a key of ours": lambda data: gzip.compress(data + b"wr_key_" + b"abcdefgh" * 5),
+    "larger than one part": lambda data: os.urandom(3 * bundle_jobs.PART_BYTES),
+    "a bundle that was changed": lambda data: gzip.compress(data.replace(b"Try it", b"Try me")),
+}
+
+
+@pytest.mark.parametrize("file", REFUSED)
+def test_a_file_that_is_refused_goes_with_its_refusal_and_the_job_says_why(desk, value, file):
+    data = REFUSED[file](export(desk.person, session_id(value)))
+    kept = BundlePart.objects.count()
+
+    asked = bundle_jobs.ask_to_import(actor=desk.person, pieces=[data], now=NOW, max_bytes=10**8)
+
+    done = read_bundle_job(actor=desk.person, job_id=asked.id)
+    assert done.state is BundleJobState.FAILED
+    assert done.result["code"].startswith("BUNDLE_")
+    assert not BundlePart.objects.filter(job_id=BundleJob.objects.get(kind="import").pk).exists()
+    assert BundlePart.objects.count() == kept
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_who_has_lost_a_job_takes_no_file_from_it(desk, value):
+    """What one worker refused in vain another may have still to read."""
+    asked = bundle_jobs.ask_to_import(actor=desk.person, pieces=[b"hello\n"], now=NOW, max_bytes=10**6)
+
+    def taken_over(place):
+        BundleJob.objects.update(attempt_id=uuid4())
+
+    bundle_jobs.run_bundle_job(actor=SYSTEM, job_id=asked.id, now=NOW, fail=taken_over)
+
+    assert BundleJob.objects.get().state == "running"
+    assert BundlePart.objects.count() == 1
 
 
 def test_what_is_too_large_is_not_kept(desk):

@@ -131,7 +131,7 @@ def _done(row: BundleJob, now: datetime, fail: FailPoint) -> BundleJobState:
                 # Made whole by whoever expires the session, and never asked for.
                 return BundleJobState(row.state)
     except WorkrailError as error:
-        _mine(row).update(state=BundleJobState.FAILED.value, finished_at=now, result=error.as_json())
+        _fail(row, now, error)
         return BundleJobState.FAILED
     except _LostError:
         return BundleJobState.RUNNING
@@ -271,6 +271,13 @@ def _finish(row: BundleJob, now: datetime, *, size_bytes: int, result: dict[str,
     )
     if not finished:
         raise _LostError
+
+
+def _fail(row: BundleJob, now: datetime, error: WorkrailError) -> None:
+    """The word of why stays. The file goes: what it was refused for may be a key in it."""
+    with transaction.atomic(durable=True):
+        if _mine(row).update(state=BundleJobState.FAILED.value, finished_at=now, result=error.as_json()):
+            BundlePart.objects.filter(job_id=row.pk).delete()
 
 
 def _told(row: BundleJob, fail: FailPoint) -> Progress:
