@@ -289,6 +289,8 @@ AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
     {"NAME": "teams_app.services.passwords.NameInPassword"},
 ]
 LOGIN_URL = "admin:login"
+# Where who signs in ends whose `next` leads elsewhere.
+LOGIN_REDIRECT_URL = "admin:index"
 SESSION_COOKIE_AGE = 12 * 60 * 60
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"

@@ -2,6 +2,7 @@
 
 import logging
 import re
+from urllib.parse import urlencode
 
 import pytest
 
@@ -204,6 +205,37 @@ def test_who_is_signed_in_by_a_link_is_told_of_in_each_team_as_by_the_sign_in(ho
     signed_in = [] if way == "signed-in" else ["person.signed_in"]
     assert audited(house.team) == ["member.invited", "member.joined", *signed_in]
     assert audited(house.other_team) == (signed_in if way == "known" else [])
+
+
+ELSEWHERE = [
+    *("https://evil.example", "//evil.example/x", "https:evil.example", "javascript:alert(1)", "/\\evil.example", "http://testserver.evil.example/"),
+    *("ftp://testserver/studio/", "\t//evil.example", "https://evil.example/studio/", "data:text/html,x", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("where", ["in the address", "in the form"])
+@pytest.mark.parametrize("leads_to", ELSEWHERE)
+def test_who_signs_in_with_a_next_that_leads_elsewhere_comes_home(house, settings, leads_to, where):
+    settings.THROTTLE_SIGN_IN_PER_MINUTE = 1_000
+    give_password(house.bob)
+    client, form = elsewhere(14), {"username": "bob", "password": GOOD}
+    query = f"?{urlencode({'next': leads_to})}" if where == "in the address" else ""
+
+    done = client.post(f"/studio/login/{query}", form if query else {**form, "next": leads_to})
+    again = client.get(f"/studio/login/?{urlencode({'next': leads_to})}", follow=True)
+
+    assert (done.status_code, done["Location"]) == (302, "/studio/")
+    assert client.get(done["Location"]).status_code == 200
+    assert again.status_code == 200
+
+
+def test_who_signs_in_with_a_next_within_the_studio_goes_there(house):
+    give_password(house.bob)
+    client = elsewhere(15)
+
+    done = client.post("/studio/login/?next=/studio/find/%3Fq%3Dx", {"username": "bob", "password": GOOD})
+
+    assert done["Location"] == "/studio/find/?q=x"
 
 
 @pytest.mark.parametrize("spelling", ["BOB", "ｂｏｂ", "Ｂｏｂ", " bob "])
