@@ -14,6 +14,7 @@ from django.utils.module_loading import import_string
 from sessions_app.engine.tokens import TokenSessionLockedError
 from teams_app.admin.pages import find_actor, own_teams_of
 from teams_app.engine.errors import ForbiddenError, InvalidInputError, NotFoundError, RateLimitedError, WorkrailError
+from teams_app.engine.redaction import may_hold_keys, told_without_keys
 from workrail_site.errors import (
     ERRORS,
     PROBLEM_JSON,
@@ -46,7 +47,11 @@ _PROGRAMS_LIVE_AT = (
 
 def problem_response(*, request: HttpRequest, error: WorkrailError) -> HttpResponse:
     problem = problem_of(error=error, instance=request.path, request_id=current_request_id())
-    response = HttpResponse(msgspec.json.encode(problem), content_type=PROBLEM_JSON, status=problem.status)
+    body = msgspec.json.encode(problem)
+    if may_hold_keys(body.decode()):
+        # An address, or what it asks for, that was told back.
+        body = msgspec.json.encode(told_without_keys(msgspec.json.decode(body)))
+    response = HttpResponse(body, content_type=PROBLEM_JSON, status=problem.status)
     response["Cache-Control"] = "no-store"
     seconds = retry_after_seconds(error)
     if seconds is not None:

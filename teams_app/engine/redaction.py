@@ -108,6 +108,19 @@ def shown_without_keys(text: str, *, most: int) -> str:
     return hide_keys(text[:_LOOKED_AT_CHARACTERS])[:most]
 
 
+def told_without_keys(value: Any) -> Any:
+    """What is told to whoever sent something: its texts without keys, whatever they are texts of."""
+    match value:
+        case str():
+            return hide_keys(value)
+        case Mapping():
+            return {hide_keys(str(name)): told_without_keys(inner) for name, inner in value.items()}
+        case list() | tuple():
+            return [told_without_keys(inner) for inner in value]
+        case _:
+            return value
+
+
 def may_hold_keys(text: str) -> bool:
     """Whether a closer look is worth it; of much text at once."""
     return _KEYS.is_worth_reading(text)

@@ -2,8 +2,9 @@
 
 import io
 import json
+import re
 import zipfile
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -183,3 +184,38 @@ def test_no_key_becomes_a_name_by_standing_in_the_address(doors, under, before):
 
     kept = everything_kept()
     assert not [secret for secret in OWN if secret in kept]
+
+
+def reads():
+    """Each operation that reads, with the names that its query knows."""
+    from workrail_site.openapi import document
+
+    for path, methods in json.loads(document())["paths"].items():
+        if "get" in methods:
+            known = [each["name"] for each in methods["get"].get("parameters", []) if each.get("in") == "query"]
+            yield path, known
+
+
+def echoes(doors, path, known, key):
+    """What is asked with the key as a value, as a name, twice, and in the address."""
+    address = re.sub(r"\{\w+\}", "x", path)
+    yield doors.owner.get(f"{address}?{urlencode({key: 1})}")
+    yield doors.owner.get(f"{address}?{urlencode([(key, 1), (key, 2)])}")
+    yield doors.owner.get(re.sub(r"\{\w+\}", quote(key, safe=""), path))
+    for name in known:
+        yield doors.owner.get(f"{address}?{urlencode({name: key})}")
+        yield doors.owner.get(f"{address}?{urlencode({name: f'before {key} behind'})}")
+        yield doors.owner.get(f"{address}?{urlencode([(name, key), (name, key)])}")
+
+
+@pytest.mark.parametrize("key", [OWN[0], "wr_pat_abcd\n" + "abcdefghi" * 4, OTHERS[0]])
+def test_no_answer_to_a_read_tells_a_key_of_the_address_back(doors, key):
+    asked = 0
+    for path, known in reads():
+        for response in echoes(doors, path, known, key):
+            told = b"".join(response) if response.streaming else response.content
+            said = f"{told.decode('utf-8', 'replace')} {dict(response.items())}"
+            assert response.status_code < 500, (path, response.status_code)
+            assert key[8:] not in said.replace("\\n", "\n"), (path, response.request["QUERY_STRING"], said[:600])
+            asked += response.status_code >= 400
+    assert asked > 100
