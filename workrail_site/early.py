@@ -3,6 +3,7 @@
 import msgspec
 
 from teams_app.engine.errors import WorkrailError
+from teams_app.engine.redaction import shown_without_keys
 from workrail_site.bodies import Message, Scope
 from workrail_site.errors import ERRORS, PROBLEM_JSON, problem_of, retry_after_seconds
 from workrail_site.refusal_page import draw_early_refusal
@@ -32,7 +33,8 @@ def alive(scope: Scope) -> tuple[Message, Message]:
 def refusal(scope: Scope, error: WorkrailError) -> tuple[Message, Message]:
     given = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"")
     request_id = request_id_from(given.decode("latin-1"))
-    problem = problem_of(error=error, instance=str(scope["path"])[:_LONGEST_PATH], request_id=request_id)
+    shown = shown_without_keys(str(scope["path"]), most=_LONGEST_PATH)
+    problem = problem_of(error=error, instance=shown, request_id=request_id)
     seconds = retry_after_seconds(error)
     more = () if seconds is None else ((b"retry-after", str(seconds).encode()),)
     more = (*more, (b"x-request-id", request_id.encode()))

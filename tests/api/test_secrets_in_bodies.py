@@ -219,3 +219,16 @@ def test_no_answer_to_a_read_tells_a_key_of_the_address_back(doors, key):
             assert key[8:] not in said.replace("\\n", "\n"), (path, response.request["QUERY_STRING"], said[:600])
             asked += response.status_code >= 400
     assert asked > 100
+
+
+@pytest.mark.parametrize("key", [OWN[0], "wr_key_abcd\n" + "abcdefghi" * 4, OTHERS[0]])
+def test_what_is_refused_before_it_is_read_tells_no_key_of_its_address_back(key):
+    from teams_app.engine.errors import InvalidInputError
+    from workrail_site.early import refusal
+
+    scope = {"path": f"/api/v1/runs/{key}/", "headers": []}
+
+    told = str(refusal(scope, InvalidInputError("It is too long.", suggestion="Send less.")))
+
+    assert "/api/v1/runs/" in told
+    assert key[8:] not in told.replace("\\\\n", "\n").replace("\\n", "\n")
