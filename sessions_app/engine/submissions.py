@@ -6,7 +6,7 @@ from typing import Any
 
 from sessions_app.engine.findings import Artifact
 from teams_app.engine.errors import InvalidInputError
-from teams_app.engine.normal_forms import trimmed
+from teams_app.engine.normal_forms import SEEN
 from workflows_app.engine import canonical
 
 MAX_ARTIFACTS = 20
@@ -52,7 +52,7 @@ _PLACES_OF_NOTES = frozenset({NOTES_PLACEHOLDER, MEMORY_PLACEHOLDER, ANY_NOTES_P
 
 def said_in(notes: str) -> str:
     """The notes; nothing where they are the place for them, or nobody sees anything of them."""
-    return "" if notes.strip() in _PLACES_OF_NOTES or not trimmed(notes) else notes
+    return "" if notes.strip() in _PLACES_OF_NOTES or not SEEN.search(notes) else notes
 
 
 def not_filled_in(artifact: Artifact) -> tuple[str, ...]:

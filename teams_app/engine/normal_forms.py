@@ -16,14 +16,14 @@ UNSEEN = (
 )
 # What nobody sees, as within a class of a pattern: that, blanks, controls, and what is shown as a blank.
 _NOBODY_SEES = rf"\s\x00-\x1f\x7f-\x9f\u2800\ufff9-\ufffb\U0001d159{UNSEEN}"
-_UNSEEN_RUN, _SEEN = re.compile(f"[{_NOBODY_SEES}]+"), re.compile(f"[^{_NOBODY_SEES}]")
+_UNSEEN_RUN, SEEN = re.compile(f"[{_NOBODY_SEES}]+"), re.compile(f"[^{_NOBODY_SEES}]")
 # Letters that become marks.
 _LATE_MARKS = frozenset("\uff9e\uff9f")
 
 
 def trimmed(text: str) -> str:
     """Without white space around it; nothing at all where nobody sees anything of it."""
-    return text.strip() if _SEEN.search(text) else ""
+    return text.strip() if SEEN.search(text) else ""
 
 
 def only_seen(text: str) -> str:
