@@ -11,11 +11,11 @@ from operator import itemgetter
 from teams_app.engine.normal_forms import UNSEEN, normalised
 
 _WIDE = "\uff0d-\uff19\uff21-\uff3a\uff3f\uff41-\uff5a\U0001d400-\U0001d7ff"
-# `%5F`, `%255F`, `\u005f`, `\\u{5f}`, `\x5f`, `&#95;`, `\_` as Markdown writes it, and what is not seen in the same ways. As `re2` reads
-# it too.
+# `%5F`, `%255F`, `\u005f`, `\\u{5f}`, `\x5f`, `\137`, `&#95;`, `&#95`, `\_` as Markdown writes it, and what is not seen in the same ways. As
+# `re2` reads it too.
 _PERCENT = r"%(?:(?:25)*[2-7][0-9A-Fa-f]|[Ee]2%80%8[B-Fb-f]|[Ee]2%81%[Aa]0|[Ee][Ff]%[Bb][Bb]%[Bb][Ff])"
-_ESCAPE = r"\\(?:\\*u(?:00[2-7][0-9A-Fa-f]|200[B-Fb-f]|2060|[Ff][Ee][Ff][Ff]|\{0*[2-7][0-9A-Fa-f]\})|\\*x[2-7][0-9A-Fa-f]|\\*[_-])"
-_ENTITY = r"&(?:#(?:0*[0-9]{2,3}|820[3-7]|[xX]0*[2-7][0-9A-Fa-f]|[xX]200[B-Fb-f]);|(?:lowbar|amp|equals|colon|period|quot|shy);)"
+_ESCAPE = r"\\(?:\\*u(?:00[2-7][0-9A-Fa-f]|200[B-Fb-f]|2060|[Ff][Ee][Ff][Ff]|\{0*[2-7][0-9A-Fa-f]\})|\\*x[2-7][0-9A-Fa-f]|\\*(?:1[0-7]{2}|[4-7][0-7])|\\*[_-])"
+_ENTITY = r"&(?:#(?:0*[0-9]{2,3}|820[3-7]|[xX]0*[2-7][0-9A-Fa-f]|[xX]200[B-Fb-f]);?|(?:lowbar|amp|equals|colon|period|quot|shy);)"
 OTHERWISE = rf"{_PERCENT}|{_ESCAPE}|{_ENTITY}|[{UNSEEN}{_WIDE}]"
 # The same, beginning with one set of letters, by which Python passes over everything else; the smaller, the quicker.
 _IN_ASCII = rf"(?<=%){_PERCENT[1:]}|(?<=\\)(?<!\\\\){_ESCAPE[2:]}|(?<=&){_ENTITY[1:]}"
@@ -23,6 +23,7 @@ _OTHERWISE_IN_ASCII = re.compile(rf"[%\\&](?:{_IN_ASCII})")
 # What is not seen is one piece, however much of it stands together.
 _OTHERWISE = re.compile(rf"[%\\&{UNSEEN}{_WIDE}](?:(?<=[{UNSEEN}])[{UNSEEN}]*|{_IN_ASCII}|(?<![%\\&]))")
 _SHORT_CHARACTERS = 12
+_IN_OCTAL = re.compile(r"\\+([0-7]+)")
 _IN_HEX = re.compile(r"\\+(?:u|x)\{?([0-9A-Fa-f]+)")
 
 
@@ -150,8 +151,8 @@ def _letters_of(written: str) -> str:
             # Percent itself may be written so, as often as it likes; three bytes are of what is not seen.
             read = chr(int(written[-2:], 16))
         case "\\":
-            code = _IN_HEX.match(written)
-            read = chr(int(code[1], 16)) if code else written[-1]
+            code, octal = _IN_HEX.match(written), _IN_OCTAL.match(written)
+            read = chr(int(code[1], 16)) if code else chr(int(octal[1], 8)) if octal else written[-1]
         case "&":
             read = html.unescape(written)
         case _:

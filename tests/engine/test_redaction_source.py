@@ -239,6 +239,8 @@ SPELLINGS = {
     "in JSON in JSON": lambda key: key.replace("_", "\\\\u005f").replace("-", "\\\\u002d").replace(".", "\\\\u002e"),
     "in JavaScript": lambda key: _letters("\\x{:02X}", key),
     "in markup": lambda key: _letters("&#{};", key),
+    "in JavaScript, in octal": lambda key: _letters("\\{:o}", key),
+    "in markup without an end": lambda key: _letters("&#{}", key) + ";",
     "in markup, in hex": lambda key: _letters("&#x{:X};", key),
 }
 
