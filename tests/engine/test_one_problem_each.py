@@ -1,11 +1,13 @@
 """One mistake is told once: nothing that merely follows from it is told beside it."""
 
+import copy
 import json
 
 import pytest
 
 from tests.activity_folders import compiled as folder_compiled
-from tests.step_documents import compiled, loop, step, workflow
+from tests.step_documents import EVERYTHING, EVERYTHING_LIBRARY, compiled, loop, step, workflow
+from workflows_app.engine.source import Library, Strictness
 
 BROKEN = {
     "a text": "yes",
@@ -99,3 +101,93 @@ def test_files_for_people_are_not_told_of():
 def test_of_a_step_of_an_unknown_kind_no_key_is_told(what):
     told = folder_compiled(MISSHAPEN[what]).problems
     assert [problem.path for problem in told if problem.code != "unknown_skill"] == ["steps[0].kind"]
+
+
+DECLARED = ("functionDefinitions", "assessments", "extensionPoints", "references")
+
+
+def misspelt(part, key):
+    part[f"{key}x" if len(key) < 4 else key[:-1]] = part.pop(key)
+
+
+def steps_within(steps):
+    for each in steps:
+        yield each
+        if isinstance(each.get("body"), list):
+            yield from steps_within(each["body"])
+
+
+def everything_with(change):
+    document = copy.deepcopy(EVERYTHING)
+    change(document)
+    return document
+
+
+def mistakes_in_declarations():
+    for listed in DECLARED:
+        yield f"{listed} is no list", everything_with(lambda document, at=listed: document.update({at: 5}))
+        yield f"{listed} misspelt", everything_with(lambda document, at=listed: misspelt(document, at))
+        yield f"{listed}: no object", everything_with(lambda document, at=listed: document[at].__setitem__(0, 5))
+        for key in EVERYTHING[listed][0]:
+            named = f"{listed}: {key}"
+            yield f"{named} misspelt", everything_with(lambda document, at=listed, k=key: misspelt(document[at][0], k))
+            yield (
+                f"{named} of another type",
+                everything_with(lambda document, at=listed, k=key: document[at][0].update({k: None})),
+            )
+
+
+def mistakes_in_steps():
+    for number, written in enumerate(steps_within(EVERYTHING["steps"])):
+        for key in written:
+
+            def spell(document, at=number, k=key):
+                misspelt(list(steps_within(document["steps"]))[at], k)
+
+            def retype(document, at=number, k=key):
+                list(steps_within(document["steps"]))[at][k] = 5
+
+            yield f"{written['id']}: {key} misspelt", everything_with(spell)
+            yield f"{written['id']}: {key} of another type", everything_with(retype)
+
+
+@pytest.mark.parametrize("strictness", Strictness)
+@pytest.mark.parametrize("mistakes", [mistakes_in_declarations, mistakes_in_steps])
+def test_a_mistake_in_a_part_of_a_step_workflow_is_the_one_problem(mistakes, strictness):
+    for where, document in mistakes():
+        told = compiled(document, library=EVERYTHING_LIBRARY, strictness=strictness).problems
+
+        assert len(told) == 1, (where, [(problem.path, problem.message) for problem in told])
+
+
+def test_what_is_declared_nowhere_is_told_beside_a_mistake_in_a_declaration():
+    def change(document):
+        document["functionDefinitions"][0]["definition"] = 5
+        document["steps"][0]["functionReferences"] = ["another()"]
+
+    told = [problem.code.value for problem in compiled(everything_with(change), library=EVERYTHING_LIBRARY).problems]
+
+    assert sorted(told) == ["unknown_function", "wrong_type"]
+
+
+def test_what_only_a_step_with_a_mistake_in_it_speaks_of_is_not_missed():
+    document = workflow(
+        step("find", prompt="Find the depth.", gidance=["Look."]),
+        step("dig", runCondition={"var": "depth", "equals": "deep"}, guidance=["{{depth}}"]),
+    )
+
+    assert [problem.code.value for problem in compiled(document).problems] == ["unknown_key"]
+
+
+def test_a_mistake_in_a_routine_is_the_one_problem():
+    routine = workflow(
+        step("one", functionReferences=["mark()"], assessmentRefs=["ready"], prompt="Ask {{wr.bindings.eye}}."),
+        id="wr.routine-sample",
+        functionDefinitions=[{"name": "mark", "definiton": "One line."}],
+        assessments=[{**EVERYTHING["assessments"][0], "dimensions": []}],
+        extensionPoints=[{"slotId": "eye", "purpose": 5, "default": "team.eye"}],
+    )
+    document = workflow(step("called", templateCall={"templateId": "wr.templates.routine.sample"}))
+    told = compiled(document, library=Library(routines={"sample": routine})).problems
+
+    assert [problem.code.value for problem in told] == ["missing_key", "too_short", "wrong_type"]

@@ -66,7 +66,7 @@ def used(
     sight = _Sight(build=build, findings=scope.findings, functions=within(scope, raw, path, scope_name="step"))
     for index, reference in enumerate(raw.get("functionReferences", ())):
         name, place = reference.removesuffix("()"), f"{path}.functionReferences[{index}]"
-        if scope.tolerant and name not in sight.functions:
+        if scope.tolerant and name not in sight.functions and not build.left_out.may_hold("functionDefinitions", name):
             message = f"No function {shown(name)} is defined for this step, so no agent is told what it means."
             scope.findings.warn(ProblemCode.UNKNOWN_FUNCTION, place, message)
             continue
@@ -84,7 +84,9 @@ def report_unused(build: Build, scope: StepScope, raw: dict[str, Any], path: str
     """Warn of each function that a workflow or loop defines and no step below it names."""
     for index, definition in enumerate(raw.get("functionDefinitions", ())):
         function = scope.functions.get(definition.get("name", ""))
-        if function is not None and id(function) not in build.used_functions:
+        if function is None or build.left_out.refers_to(function.name):
+            continue
+        if id(function) not in build.used_functions:
             _warn_unused(scope.findings, function.name, f"{path}[{index}]")
 
 
@@ -109,6 +111,8 @@ class _Sight:
 
     def find(self, name: str, path: str) -> Function | None:
         function = self.functions.get(name)
+        if function is None and self.build.left_out.may_hold("functionDefinitions", name):
+            return None
         if function is None:
             message = f"No function {shown(name)} is defined for this step."
             self.findings.unknown(ProblemCode.UNKNOWN_FUNCTION, path, message, word=name, known=self.functions)

@@ -48,7 +48,7 @@ def of_step(build: Build, scope: StepScope, raw: dict[str, Any], path: str, *, p
     """A contract decides alone; without one assessments decide; without them the rules for the notes."""
     contract, hints = _output(build, scope, raw, path)
     assessments = _assessment_refs(build, scope, raw, path)
-    consequences = _consequences(build, scope, raw, assessments, path)
+    consequences = _consequences(build, scope, raw, path)
     validation = _validation(build, scope, raw, path, prompt)
     if contract is not None:
         _warn_overruled(scope, "outputContract", raw, ("assessmentRefs", "validationCriteria"), path)
@@ -140,6 +140,8 @@ def _assessment_refs(build: Build, scope: StepScope, raw: dict[str, Any], path: 
         if reference in build.assessments:
             known.append(reference)
             continue
+        if build.left_out.may_hold("assessments", reference):
+            continue
         message = f"The workflow has no assessment {shown(reference)}."
         place = f"{path}.assessmentRefs[{index}]"
         scope.findings.unknown(ProblemCode.UNKNOWN_ASSESSMENT, place, message, word=reference, known=build.assessments)
@@ -149,32 +151,34 @@ def _assessment_refs(build: Build, scope: StepScope, raw: dict[str, Any], path: 
     return tuple(known)
 
 
-def _consequences(
-    build: Build, scope: StepScope, raw: dict[str, Any], assessments: tuple[str, ...], path: str
-) -> tuple[Consequence, ...]:
+def _consequences(build: Build, scope: StepScope, raw: dict[str, Any], path: str) -> tuple[Consequence, ...]:
     given = raw.get("assessmentConsequences", ())
     if given and not raw.get("assessmentRefs"):
         message = "Consequences need the key `assessmentRefs` beside them."
         scope.findings.error(ProblemCode.MISSING_KEY, f"{path}.assessmentRefs", message)
         return ()
+    asked = tuple(raw.get("assessmentRefs", ()))
     read = [
-        _consequence(build, scope, item, assessments, f"{path}.assessmentConsequences[{index}]")
+        _consequence(build, scope, item, asked, f"{path}.assessmentConsequences[{index}]")
         for index, item in enumerate(given)
     ]
     return tuple(consequence for consequence in read if consequence is not None)
 
 
 def _consequence(
-    build: Build, scope: StepScope, raw: dict[str, Any], assessments: tuple[str, ...], path: str
+    build: Build, scope: StepScope, raw: dict[str, Any], asked: tuple[str, ...], path: str
 ) -> Consequence | None:
     level = raw["when"]["anyEqualsLevel"]
     only = raw["when"].get("forAssessment", "")
-    if only and only not in assessments:
+    if only and only not in asked:
         message = f"{shown(only)} is not among the `assessmentRefs` of this step."
         place = f"{path}.when.forAssessment"
-        scope.findings.unknown(ProblemCode.UNKNOWN_ASSESSMENT, place, message, word=only, known=assessments)
+        scope.findings.unknown(ProblemCode.UNKNOWN_ASSESSMENT, place, message, word=only, known=asked)
         return None
-    levels = _levels(build, (only,) if only else assessments)
+    meant = (only,) if only else asked
+    if any(name not in build.assessments for name in meant):
+        return None
+    levels = _levels(build, meant)
     if level not in levels:
         message = f"No dimension here has the level {shown(level)}, so this never happens."
         place = f"{path}.when.anyEqualsLevel"

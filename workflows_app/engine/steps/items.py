@@ -90,6 +90,8 @@ def _body(build: Build, scope: StepScope, raw: dict[str, Any], path: str) -> tup
     body = raw["body"]
     if isinstance(body, list):
         return _items(build, scope, [(step, f"{path}.body[{index}]") for index, step in enumerate(body)])
+    if body not in scope.siblings and build.left_out.may_hold("steps", body):
+        return ()
     if body not in scope.siblings:
         message = f"No step has the id {shown(body)}."
         known = scope.siblings.keys() - {raw["id"]}

@@ -115,7 +115,7 @@ def _report_undeclared(build: Build, program: Program) -> None:
     uses: dict[str, list[tuple[str, StepFindings]]] = {}
     for name, path, findings in _variables(build):
         uses.setdefault(name, []).append((path, findings))
-    told = "\n".join(_told(program))
+    told = "\n".join((*_told(program), *build.left_out.texts()))
     for name, places in islice(uses.items(), MAX_VARIABLES):
         if name not in given and name not in told:
             path, findings = places[0]
@@ -132,7 +132,7 @@ def _report_placeholders(build: Build, program: Program) -> None:
     body = program.activities[0].body
     given = _GIVEN.union(*(_loop_variables(item) for item in walk_items(body)))
     decided = {name for name, _, _ in _variables(build)}
-    told = "\n".join(placeholders.without_names(text) for text in _told(program))
+    told = "\n".join(placeholders.without_names(text) for text in (*_told(program), *build.left_out.texts()))
     places: dict[str, tuple[str, StepFindings]] = {}
     for name, path, findings in build.shown:
         places.setdefault(name, (path, findings))
@@ -174,11 +174,12 @@ def _loop_variables(item: Item) -> set[str]:
 def _report_unused(build: Build, document: dict[str, Any]) -> None:
     for index, assessment in enumerate(document.get("assessments", ())):
         name = assessment.get("id", "")
-        if name in build.assessments and name not in build.used_assessments:
+        is_used = name in build.used_assessments or build.left_out.refers_to(name)
+        if name in build.assessments and not is_used:
             message = f"No step refers to the assessment {shown(name)}."
             advice = "Name it in the `assessmentRefs` of a step."
             build.findings.warn(ProblemCode.IGNORED_FIELD, f"assessments[{index}]", message, advice)
     for index, feature in enumerate(document.get("features", ())):
-        if feature and feature not in build.used_features:
+        if feature and feature not in build.used_features and not build.left_out.has_any("steps"):
             message = f"The feature {shown(feature)} reaches no step: features are added to `promptBlocks` only."
             build.findings.warn(ProblemCode.IGNORED_FIELD, f"features[{index}]", message)

@@ -48,7 +48,7 @@ _variable_source = record(
     {"kind": _source_kind, "condition": parts.CONDITION},
     required=("kind", "condition"),
 )
-_any_source = record("A condition source", {"kind": _source_kind}, required=("kind",))
+_any_source = record("A condition source", {"kind": _source_kind}, required=("kind",), is_open=True)
 
 _loop_keys = record(
     "A loop",

@@ -82,7 +82,7 @@ CALLS = array(
 REFERENCES = array(text(pattern=_CALL, wanted="a reference like `name()`"))
 
 _part_kind = choice(("text", "ref"))
-_any_part = record("A part of a prompt", {"kind": _part_kind}, required=("kind",))
+_any_part = record("A part of a prompt", {"kind": _part_kind}, required=("kind",), is_open=True)
 _PARTS = {
     "text": record("A text part", {"kind": _part_kind, "text": text()}, required=("kind", "text")),
     "ref": record(

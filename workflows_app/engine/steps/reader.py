@@ -79,6 +79,8 @@ def compile_steps(*, source: Source, library: Library) -> Compilation:
         findings.take(names.check_id(workflow_id=checked["id"], origin=source.origin))
     own = said_id if isinstance(said_id, str) else ""
     build = Build(library=library, findings=findings, workflow_id=own, routine_ids=_routine_ids(library))
+    if findings.errors:
+        build.left_out.add(document, checked)
     program = _program(build, checked, version, _scope(build, checked, version, source, data))
     lint.report(build, program, checked)
     return Compilation(

@@ -5,6 +5,7 @@ loops in the body of a loop, and what an agent is told (`agentRole`, `guidance`,
 """
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from workflows_app.engine.names import ID_PATTERN, MAX_ID_CHARS
@@ -57,12 +58,18 @@ _PROMPTS = ("prompt", "promptBlocks", "templateCall")
 def _standard_step(value: Any, path: str, findings: StepFindings) -> Any:
     given = [key for key in _PROMPTS if key in value] if isinstance(value, dict) else [""]
     if not given:
+        meant, instead = next(filter(lambda pair: pair[1], _written_otherwise(value)), ("prompt", ""))
         message = "A step needs `prompt`, `promptBlocks` or `templateCall`."
-        findings.error(ProblemCode.MISSING_KEY, f"{path}.prompt", message)
+        findings.error(ProblemCode.MISSING_KEY, f"{path}.{meant}", message, shape.said_as_it_is(instead))
+        value = {key: value[key] for key in value if key != instead}
     if len(given) > 1:
         message = f"`{given[0]}` and `{given[1]}` cannot stand in one step; keep one."
         findings.error(ProblemCode.CONFLICTING_KEYS, f"{path}.{given[1]}", message)
     return _step_keys(value, path, findings)
+
+
+def _written_otherwise(value: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    return ((key, shape.misspelt(value, key, _STEP_FIELDS)) for key in _PROMPTS)
 
 
 _parallel_step = record(
@@ -107,6 +114,10 @@ def _any_step(value: Any, path: str, findings: StepFindings) -> Any:
 def _typed_step(value: Any, path: str, findings: StepFindings) -> Any:
     kind = value.get("type") if isinstance(value, dict) else None
     match kind:
+        case None if isinstance(value, dict) and (instead := _type_otherwise(value)):
+            message = "No key says of what type this step is."
+            findings.error(ProblemCode.MISSING_KEY, f"{path}.type", message, shape.said_as_it_is(instead))
+            return shape.DROPPED
         case None:
             return _standard_step(value, path, findings)
         case "loop":
@@ -117,6 +128,12 @@ def _typed_step(value: Any, path: str, findings: StepFindings) -> Any:
             suggestion = "Use `loop` or `parallel`, and leave the key out for an ordinary step."
             findings.error(ProblemCode.BAD_VALUE, f"{path}.type", "This is not a type of step.", suggestion)
             return shape.DROPPED
+
+
+def _type_otherwise(value: dict[str, Any]) -> str:
+    """The key that says the type and is not quite called so."""
+    instead = shape.misspelt(value, "type", _STEP_FIELDS)
+    return instead if value.get(instead) in ("loop", "parallel") else ""
 
 
 _body_steps = array(_any_step, least=1)

@@ -26,6 +26,7 @@ from workflows_app.engine.program import (
 )
 from workflows_app.engine.source import Library
 from workflows_app.engine.steps.findings import StepFindings, shown
+from workflows_app.engine.steps.left_out import LeftOut
 
 # Bounds on what references and templates can make of a small document.
 MAX_ITEMS = 2_000
@@ -75,6 +76,7 @@ class Build:
     capabilities: dict[Capability, CapabilityNeed] = field(default_factory=dict)
     contracts: dict[str, Contract] = field(default_factory=dict)
     provenance: dict[Provenance, None] = field(default_factory=dict)
+    left_out: LeftOut = field(default_factory=LeftOut)
     seen: dict[str, str] = field(default_factory=dict)
     conditions: list[tuple[Condition, str, StepFindings]] = field(default_factory=list)
     variables: list[tuple[tuple[str, ...], str, StepFindings]] = field(default_factory=list)

@@ -6,14 +6,19 @@ stages after it read parts that are complete and typed, and can go on reporting 
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import islice
 from typing import Any, Final
 
+from teams_app.engine.closest import closest
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.steps.findings import StepFindings, join, shown
 
 DROPPED: Final[Any] = object()
 MAX_UNKNOWN_KEYS = 10
+# So alike are two keys of which one is misspelt, and so many are looked at.
+MISSPELT = 0.75
+_MOST_COMPARED = 50
 
 Check = Callable[[Any, str, StepFindings], Any]
 
@@ -170,10 +175,11 @@ def record(
     required: Iterable[str] = (),
     elsewhere: Mapping[str, str] | None = None,
     partial: bool = False,
+    is_open: bool = False,
 ) -> Check:
     """An object of known keys. `elsewhere` explains keys that are not known here but mean something in another place.
 
-    A `partial` one is given on with what is right in it.
+    A `partial` one is given on with what is right in it; in an open one nothing else is looked at.
     """
     needed = tuple(required)
     properties = {key: schema_of(field) for key, field in fields.items()}
@@ -185,16 +191,30 @@ def record(
         before = findings.errors
         known = [key for key in fields if key in value]
         checked = {key: fields[key](value[key], f"{path}.{key}" if path else key, findings) for key in known}
-        for key in needed:
-            if key not in value:
-                findings.error(ProblemCode.MISSING_KEY, join(path, key), f"{name} needs the key `{key}`.")
-        if len(known) != len(value):
-            _report_unknown(name, fields, elsewhere or {}, value, path, findings=findings)
+        meant = {key: misspelt(value, key, fields) for key in needed if key not in value}
+        for key, instead in meant.items():
+            findings.error(
+                ProblemCode.MISSING_KEY, join(path, key), f"{name} needs the key `{key}`.", said_as_it_is(instead)
+            )
+        if len(known) != len(value) and not is_open:
+            rest = {key: value[key] for key in value.keys() - meant.values()}
+            _report_unknown(name, fields, elsewhere or {}, rest, path, findings=findings)
         if findings.errors != before and not partial:
             return DROPPED
         return {key: child for key, child in checked.items() if child is not DROPPED}
 
     return check
+
+
+def misspelt(value: Mapping[str, Any], key: str, known: Collection[str]) -> str:
+    """The key that stands where this one is missing and is nearly it: that it is not known is no second mistake."""
+    unknown = (name for name in islice(value, _MOST_COMPARED) if name not in known)
+    return next((name for name in unknown if closest(name, (key,), like_enough=MISSPELT)), "")
+
+
+def said_as_it_is(instead: str) -> str:
+    """What to do about a key that was written otherwise; nothing where it was not written at all."""
+    return f"Write it instead of {shown(instead)}." if instead else ""
 
 
 def kind_of(value: Any) -> str:

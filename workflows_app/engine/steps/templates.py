@@ -107,7 +107,10 @@ def _routine(build: Build, scope: StepScope, name: str, path: str) -> dict[str, 
     if name not in build.routines:
         findings = scope.findings.inside(place=f"{path}.templateCall", label=_label(name))
         document = build.library.routines[name]
+        before = findings.errors
         checked = build.routines[name] = _checked(document, findings)
+        if checked is not None and findings.errors > before:
+            build.left_out.add(document, checked)
         if checked is not None:
             build.routine_digests[name] = canonical.canonical_digest(document)
     return build.routines[name]

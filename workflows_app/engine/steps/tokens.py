@@ -72,6 +72,8 @@ def _meaning(build: Build, scope: StepScope, token: str, path: str, at: str) -> 
 
 def _binding(build: Build, scope: StepScope, slot: str, path: str, at: str) -> str | None:
     bound = scope.slots.get(slot)
+    if bound is None and build.left_out.may_hold("extensionPoints", slot):
+        return None
     if bound is None:
         message = f"No extension point has the slot {shown(slot)}."
         scope.findings.unknown(ProblemCode.UNKNOWN_BINDING, path, message, word=slot, known=scope.slots)
