@@ -191,3 +191,257 @@ def test_a_mistake_in_a_routine_is_the_one_problem():
     told = compiled(document, library=Library(routines={"sample": routine})).problems
 
     assert [problem.code.value for problem in told] == ["missing_key", "too_short", "wrong_type"]
+
+
+# A folder in which everything that others refer to is declared once and referred to.
+FOLDER = {
+    "workflow.yaml": {
+        "id": "team.all",
+        "version": "1.0.0",
+        "title": "All",
+        "description": "d",
+        "author": "a",
+        "tags": ["t"],
+        "initialActivity": "one",
+        "rules": {"workflow": [{"ref": "calm"}, "Be."], "activity": ["x"], "universal": ["y"]},
+        "fragments": {
+            "rules": {"calm": "Be calm."},
+            "checkpoints": {
+                "sure": {"message": "Sure?", "options": [{"id": "yes", "label": "Yes"}, {"id": "no", "label": "No"}]}
+            },
+        },
+        "variables": [
+            {"name": "hours", "type": "number", "description": "h", "defaultValue": 3, "required": False},
+            {"name": "list", "type": "array", "defaultValue": ["a"]},
+            {"name": "quick", "type": "boolean", "defaultValue": False},
+            {"name": "sort", "type": "string", "defaultValue": "a"},
+            {"name": "thing", "type": "object", "defaultValue": {"a": 1}},
+        ],
+        "modes": [
+            {
+                "id": "fast",
+                "name": "Fast",
+                "activationVariable": "quick",
+                "description": "d",
+                "recognition": ["r"],
+                "skipActivities": ["two"],
+                "defaults": {"sort": "b"},
+            }
+        ],
+        "executionModel": {"roles": [{"id": "lead", "description": "leads"}]},
+        "artifactLocations": {"reports": {"path": "out/{sort}", "description": "d", "gitignored": True}},
+        "skills": {"primary": "cut", "supporting": ["cut"]},
+        "techniques": {"workflow": ["cut"], "activity": ["cut"]},
+        "activities": ["01-one.yaml"],
+        "graph": {"one": {"done": "two", "late": "two", "again": "one"}, "two": {"over": "three"}},
+    },
+    "activities/01-one.yaml": {
+        "id": "one",
+        "version": "1.0.0",
+        "name": "One",
+        "description": "d",
+        "problem": "p",
+        "recognition": ["r"],
+        "skills": {"primary": "cut", "supporting": ["cut"]},
+        "steps": [
+            {"kind": "technique", "id": "cutting", "technique": "cut", "when": "hours > 1"},
+            {
+                "kind": "technique",
+                "id": "cutting2",
+                "technique": {"name": "cut", "inputs": {"a": 1}, "outputs": {"b": "sort"}},
+            },
+            {
+                "kind": "action",
+                "id": "note",
+                "actions": [
+                    {"action": "set", "target": "sort", "value": "x", "description": "d"},
+                    {"action": "message", "message": "Hi {sort}"},
+                ],
+            },
+            {"kind": "checkpoint", "id": "ask", "ref": "sure", "when": "quick"},
+            {
+                "kind": "checkpoint",
+                "id": "go",
+                "message": "Go?",
+                "options": [
+                    {"id": "yes", "label": "Yes", "description": "d", "effect": {"setVariable": {"sort": "y"}}},
+                    {"id": "no", "label": "No", "effect": {"exit": "again"}},
+                    {"id": "skip", "label": "S", "effect": {"skipActivities": ["two"]}},
+                ],
+                "defaultOption": "yes",
+                "autoAdvanceMs": 5,
+                "blocking": False,
+                "required": True,
+                "authority": "relayed",
+            },
+            {
+                "kind": "loop",
+                "id": "each",
+                "loopType": "forEach",
+                "variable": "item",
+                "over": "list",
+                "maxIterations": 3,
+                "name": "Each",
+                "steps": [{"kind": "action", "id": "inner", "actions": [{"action": "log", "message": "{item}"}]}],
+            },
+            {
+                "kind": "loop",
+                "id": "while",
+                "loopType": "doWhile",
+                "continueWhile": "quick",
+                "maxIterations": 3,
+                "breakCondition": {"type": "simple", "variable": "sort", "operator": "==", "value": "z"},
+                "steps": [{"kind": "action", "id": "inner2", "actions": [{"action": "log", "message": "m"}]}],
+            },
+        ],
+        "exits": [
+            {"id": "done", "isDefault": True, "description": "d"},
+            {"id": "late", "when": "hours > 8"},
+            {"id": "again"},
+        ],
+        "artifacts": [{"id": "report", "name": "r.md", "location": "reports", "description": "d", "action": "create"}],
+        "entryActions": [{"action": "log", "message": "m"}],
+        "exitActions": [{"action": "log", "message": "m"}],
+        "variables": {"reads": ["sort"], "writes": [{"name": "found", "type": "string"}]},
+        "outcome": ["o"],
+        "rules": ["r"],
+        "notes": ["n"],
+        "estimatedTime": "10m",
+        "required": True,
+        "context_to_preserve": ["sort"],
+    },
+    "activities/02-two.yaml": {
+        "id": "two",
+        "version": "1.0.0",
+        "name": "Two",
+        "steps": [
+            {
+                "id": "say",
+                "name": "Say",
+                "description": "d",
+                "skill": "cut",
+                "skill_args": {"a": 1},
+                "checkpoint": "sure",
+                "condition": {"type": "simple", "variable": "found", "operator": "==", "value": "z"},
+                "triggers": [{"workflow": "team.all", "description": "d", "passContext": ["sort"]}],
+            },
+            {"id": "rep", "name": "Rep"},
+        ],
+        "checkpoints": [
+            {
+                "id": "sure",
+                "name": "Sure",
+                "message": "Sure?",
+                "options": [{"id": "yes", "label": "Yes"}],
+                "prerequisite": "p",
+            }
+        ],
+        "loops": [
+            {
+                "id": "l",
+                "name": "L",
+                "type": "while",
+                "condition": {"type": "simple", "variable": "quick", "operator": "==", "value": True},
+                "maxIterations": 3,
+                "activities": ["rep"],
+            }
+        ],
+        "exits": [{"id": "over", "isDefault": True}],
+    },
+    "activities/03-three.yaml": {
+        "id": "three",
+        "version": "1.0.0",
+        "name": "Three",
+        "steps": [{"id": "say3", "name": "Say"}],
+        "decisions": [
+            {
+                "id": "d",
+                "name": "D",
+                "description": "d",
+                "branches": [
+                    {
+                        "id": "a",
+                        "label": "A",
+                        "condition": {"type": "simple", "variable": "quick", "operator": "==", "value": True},
+                        "transitionTo": "four",
+                    },
+                    {"id": "b", "label": "B", "isDefault": True, "transitionTo": "two"},
+                ],
+            }
+        ],
+        "transitions": [
+            {"to": "four", "condition": {"type": "simple", "variable": "quick", "operator": "==", "value": True}},
+            {"to": "workflow-end", "isDefault": True},
+        ],
+        "triggers": {"workflow": "team.all", "description": "d", "passContext": ["sort"]},
+    },
+    "activities/04-four.yaml": {
+        "id": "four",
+        "version": "1.0.0",
+        "name": "Four",
+        "steps": [{"id": "say4", "name": "Say"}],
+        "transitions": [{"to": "workflow-end", "isDefault": True}],
+    },
+}
+TECHNIQUE = b"# Cut\n\n## Capability\n\nCuts.\n"
+# A misspelt key is a warning, and whoever refers to what stands under it has nothing: that stays an error.
+TOLD_BESIDE = {
+    ("workflow.yaml", "fragments"),
+    ("workflow.yaml", "fragments", "rules"),
+    ("workflow.yaml", "fragments", "checkpoints"),
+}
+
+
+def spots(value, path=()):
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, child in inner:
+        yield (*path, key)
+        yield from spots(child, (*path, key))
+
+
+def folder_with(path, change):
+    documents = copy.deepcopy(FOLDER)
+    holder = documents
+    for key in path[:-1]:
+        holder = holder[key]
+    change(holder, path[-1])
+    return {"techniques/cut.md": TECHNIQUE} | {name: json.dumps(value).encode() for name, value in documents.items()}
+
+
+def of_another_type(holder, key):
+    is_number = isinstance(holder[key], int | float) and not isinstance(holder[key], bool)
+    holder[key] = {"a": 1} if is_number else 5
+
+
+def of_no_name(holder, key):
+    holder[key] = "Not! one?"
+
+
+PLANTED = {
+    "misspelt": (misspelt, lambda path: isinstance(path[-1], str) and path not in TOLD_BESIDE),
+    "of another type": (of_another_type, lambda path: True),
+    "no name": (of_no_name, lambda path: path[-1] == "id"),
+}
+
+
+@pytest.mark.parametrize("how", PLANTED)
+def test_a_mistake_in_a_part_of_a_folder_is_the_one_problem(how):
+    change, is_one = PLANTED[how]
+    assert folder_compiled(folder_with(("workflow.yaml",), lambda holder, key: None)).problems == ()
+
+    for path in spots(FOLDER):
+        if len(path) > 1 and is_one(path):
+            told = folder_compiled(folder_with(path, change)).problems
+            # Free values may be anything.
+            least = 0 if {"defaultValue", "inputs", "outputs", "skill_args", "setVariable", "value"} & {*path} else 1
+
+            assert least <= len(told) <= 1, (path, [(problem.path, problem.message) for problem in told])
+
+
+def test_a_number_that_is_let_pass_as_a_name_is_the_name():
+    files = folder_with(("activities/01-one.yaml", "id"), lambda holder, key: holder.update(id=5))
+    about = {**FOLDER["workflow.yaml"], "initialActivity": "5", "activities": [], "modes": [], "graph": {}}
+    compilation = folder_compiled(files | {"workflow.yaml": json.dumps(about).encode()}, strictness=Strictness.LEGACY)
+
+    assert compilation.program is not None
+    assert compilation.program.initial_activity == "5"

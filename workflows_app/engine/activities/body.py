@@ -217,18 +217,22 @@ class _BodyReader:
     def _completed(self, shape: FolderShape) -> FolderShape:
         """A checkpoint that refers to a fragment of the workflow has what the fragment says and it does not."""
         reference = shape.text("ref")
-        if not reference:
+        if not reference and (shape.has("message") or not shape.is_unread("ref")):
             return shape
+        if not reference and not shape.has("ref"):
+            shape.missing("ref")
         home = self._around.home
         fragment = self._around.fragments.checkpoint(reference, home=home)
         findings = shape.findings
         if fragment is not None and not findings.is_full and findings.repeat(text_length(fragment[0]), file=shape.file):
             return shape.over(fragment[0], place=fragment[1])
-        if fragment is None and (home or not self._around.fragments.is_kept_here(reference)):
+        is_kept = not home and self._around.fragments.is_kept_here(reference)
+        if reference and fragment is None and not is_kept:
             hint = shape.findings.hint(reference, self._around.fragments.checkpoint_names(home=home))
             shape.problem(ProblemCode.UNKNOWN_REF, "ref", f"No fragment {reference[:80]!r} is known.", suggestion=hint)
         # The one mistake is told; that its message and options are missing follows from it.
-        body = {"message": reference, "options": [{"id": "unknown", "label": reference}]}
+        name = reference or "unknown"
+        body = {"message": name, "options": [{"id": "unknown", "label": name}]}
         return shape.over(body, place=shape.place("ref"))
 
     def _loop(self, shape: FolderShape, number: int, type_key: str) -> _Draft:
@@ -236,6 +240,10 @@ class _BodyReader:
         if not shape.has(type_key):
             shape.missing(type_key)
         kind = LoopKind(shape.choice(type_key, _LOOP_KINDS, default=LoopKind.FOR_EACH))
+        if shape.is_lost(type_key, Severity.WARNING):
+            # What a loop of the kind that was meant needs, and others do not know, is neither missed nor unknown.
+            shape.take_rest()
+            shape.lose("over", Severity.WARNING)
         inline = type_key == "loopType"
         condition, run_condition = _loop_conditions(shape, kind)
         variable, each = shape.text("variable"), kind is LoopKind.FOR_EACH
@@ -281,7 +289,7 @@ class _BodyReader:
                 activities.append(name)
             elif name in outside and id(outside[name]) not in moved:
                 steps.append(outside[name])
-            else:
+            elif not (self._activity.is_unread("steps") or loop.shape.is_lost(f"activities[{index}]")):
                 unknown.append(name)
                 message = f"{name[:80]!r} is neither an activity of the workflow nor a step that this loop could hold."
                 hint = loop.shape.findings.hint(name, self._around.activity_ids, outside)
@@ -299,7 +307,7 @@ class _BodyReader:
                 self._taken.add(draft.item.id)
             if draft.names in self._checkpoints:
                 self._named[draft.names] += 1
-            elif draft.names:
+            elif draft.names and not self._activity.is_unread("checkpoints"):
                 message = f"The activity declares no checkpoint {draft.names[:80]!r}."
                 hint = draft.shape.findings.hint(draft.names, self._checkpoints)
                 draft.shape.warn(ProblemCode.UNKNOWN_CHECKPOINT, "checkpoint", message, hint)

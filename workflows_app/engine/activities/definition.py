@@ -11,7 +11,7 @@ from workflows_app.engine.activities.folder import ACTIVITIES_FOLDER
 from workflows_app.engine.activities.fragments import REFERRING, FragmentIndex
 from workflows_app.engine.activities.shape import FolderShape
 from workflows_app.engine.activities.value_types import is_of_type
-from workflows_app.engine.problems import ProblemCode
+from workflows_app.engine.problems import ProblemCode, Severity
 from workflows_app.engine.program import ArtifactLocation, RoleDefinition, Variable, VariableType, WorkflowMode
 
 _VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
@@ -102,15 +102,26 @@ def read_variables(shape: FolderShape, key: str) -> tuple[Variable, ...]:
     return tuple(kept.values())
 
 
+def untyped(shape: FolderShape, key: str) -> Iterator[str]:
+    """The variables of which it was told that nobody knows their type."""
+    listed = shape.raw(key)
+    for index, item in enumerate(listed if isinstance(listed, list) else ()):
+        if isinstance(item, dict) and shape.is_lost(f"{key}[{index}].type", Severity.WARNING):
+            yield str(item.get("name"))
+
+
 def _variable(shape: FolderShape) -> Variable:
     if not shape.has("type"):
         shape.missing("type")
     kind = VariableType(shape.choice("type", list(VariableType), default=VariableType.STRING))
     default = shape.raw("defaultValue")
-    if default is not None and not is_of_type(default, kind):
+    if default is not None and not shape.is_lost("type", Severity.WARNING) and not is_of_type(default, kind):
         shape.warn(ProblemCode.BAD_VALUE, "defaultValue", f"The default is not of the type {kind.value!r}.")
+    name = shape.text("name", required=True)
+    if shape.is_lost("name"):
+        shape.lose_name()
     return Variable(
-        name=shape.text("name", required=True),
+        name=name,
         type=kind,
         description=shape.text("description"),
         has_default=shape.knows("defaultValue"),
@@ -161,8 +172,8 @@ def _rule_texts(shape: FolderShape, key: str, fragments: FragmentIndex) -> Itera
         texts = fragments.rule(reference) if isinstance(reference, str) else None
         if isinstance(item, dict):
             entry = shape.inner(item, f"{key}[{index}]")
-            entry.raw("ref")
-            entry.extra()
+            if entry.has("ref"):
+                entry.extra()
         if isinstance(item, str):
             yield item
         elif texts is not None:
@@ -205,7 +216,7 @@ def _skills(shape: FolderShape) -> tuple[str, tuple[str, ...]]:
 def _closing_texts(shape: FolderShape | None, key: str, *, last: bool = False) -> tuple[str, ...]:
     if shape is None:
         return ()
-    texts = shape.texts(key)
+    texts = tuple(text for text in shape.texts(key) if text)
     if last:
         shape.extra()
     return texts

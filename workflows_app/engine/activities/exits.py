@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from workflows_app.engine.activities.shape import FolderShape
+from workflows_app.engine.activities.shape import FolderShape, is_id
 from workflows_app.engine.problems import ProblemCode, Severity
 from workflows_app.engine.program import Checkpoint, Effect, Transition
 
@@ -14,14 +14,15 @@ Graph = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exits:
-    """Those of one activity by their ids, with the activity that each leads to."""
+    """Those of one activity by their ids, with the activity that each leads to. They `are_all`, unless one cannot be read."""
 
     targets: Mapping[str, str]
+    are_all: bool = True
 
     def chosen_in(self, effect: FolderShape) -> str:
         """Where an effect leads that names an exit; empty where it names none."""
         name = effect.text("exit")
-        if name and name not in self.targets:
+        if name and name not in self.targets and self.are_all:
             hint = effect.findings.hint(name, self.targets)
             message = f"The activity has no exit {name[:80]!r}."
             effect.problem(ProblemCode.UNKNOWN_REF, "exit", message, suggestion=hint)
@@ -34,9 +35,16 @@ NO_EXITS = Exits(targets={})
 def exits_of(activity: FolderShape, graph: Graph, activity_id: str) -> Exits:
     """An exit that the graph leaves out is the end."""
     leads = graph.get(activity_id, {})
+    if leads and activity.is_misspelt("exits"):
+        activity.missing("exits")
     declared = activity.raw("exits")
-    names = (item.get("id") for item in declared if isinstance(item, dict)) if isinstance(declared, list) else ()
-    return Exits(targets={name: leads.get(name) or TERMINAL for name in names if isinstance(name, str)})
+    listed = declared if isinstance(declared, list) else [] if declared is None else [declared]
+    names = [item.get("id") if isinstance(item, dict) else None for item in listed]
+    known = [name for name in names if isinstance(name, str) and is_id(name)]
+    return Exits(
+        targets={name: leads.get(name) or TERMINAL for name in known},
+        are_all=len(known) == len(names) and not activity.is_lost("exits"),
+    )
 
 
 def read_exits(activity: FolderShape, exits: Exits, checkpoints: Collection[Checkpoint]) -> tuple[Transition, ...]:
@@ -80,6 +88,8 @@ def read_graph(workflow: FolderShape) -> Graph:
     found: dict[str, dict[str, str]] = {}
     for activity_id, names in said.items():
         leads = graph.inner(graph.mapping(activity_id), activity_id)
+        if graph.is_lost(activity_id, Severity.WARNING):
+            workflow.lose("graph", Severity.WARNING)
         if names is None or isinstance(names, dict):
             found[activity_id] = {name: _target(leads, name) for name in names or ()}
     return found
@@ -92,6 +102,7 @@ def _target(leads: FolderShape, exit_id: str) -> str:
     message = f"The exit {exit_id[:80]!r} leads to something other than an activity, and a run is in one at a time."
     hint = "Name one activity; what it begins beside itself are its `triggers`, and what it repeats a loop."
     leads.problem(ProblemCode.BAD_VALUE, exit_id, message, severity=Severity.ERROR, suggestion=hint)
+    leads.findings.lose(file=leads.file, path="graph", severity=Severity.ERROR)
     return ""
 
 
@@ -103,13 +114,17 @@ def check_graph(workflow: FolderShape, graph: Graph, activities: Mapping[str, Ex
             hint = workflow.findings.hint(activity_id, activities)
             message = f"{activity_id[:80]!r} is no activity of the workflow."
             workflow.problem(ProblemCode.UNKNOWN_ACTIVITY, place, message, suggestion=hint)
+            workflow.lose("graph", workflow.findings.loose)
             continue
         declared = activities[activity_id].targets
+        if not activities[activity_id].are_all:
+            continue
         unknown = [name for name in leads if name not in declared]
         for name in unknown:
             message = f"The activity {activity_id[:80]!r} has no exit {name[:80]!r}."
             hint = workflow.findings.hint(name, declared)
             workflow.problem(ProblemCode.UNKNOWN_REF, f"{place}.{name[:80]}", message, suggestion=hint)
+            workflow.lose("graph", workflow.findings.loose)
         for name in () if unknown else sorted(set(declared) - set(leads)):
             message = f"The graph does not say where the exit {name[:80]!r} of {activity_id[:80]!r} leads."
             hint = f"Name an activity, or {TERMINAL!r} for the end."

@@ -1,6 +1,6 @@
 """Where the reader of activity folders writes down what is wrong, and how much of it."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem, did_you_mean, sorted_problems
 from workflows_app.engine.source import Strictness
@@ -22,6 +22,7 @@ class FolderFindings:
         self._problems: list[WorkflowProblem] = []
         self._counts = dict.fromkeys(Severity, 0)
         self._comparisons = _MAX_COMPARED
+        self._lost: dict[tuple[str, str], Severity] = {}
         self._repeated = 0
 
     @property
@@ -33,7 +34,23 @@ class FolderFindings:
     def has_errors(self) -> bool:
         return self._counts[Severity.ERROR] > 0
 
+    def lose(self, *, file: str, path: str, severity: Severity) -> None:
+        """What stands at this place is not what its author meant, which was told so severely."""
+        if self._lost.get((file, path)) is not Severity.ERROR:
+            self._lost[file, path] = severity
+
+    def is_lost(self, *, file: str, path: str, severity: Severity = Severity.WARNING) -> bool:
+        """Whether what could be told of this place merely follows from a mistake there: a warning takes the place of no error."""
+        told = self._lost.get((file, path))
+        return told is Severity.ERROR or told is severity
+
+    def has_lost(self, keys: Collection[str]) -> bool:
+        """Whether something under one of these keys is lost, wherever it stands."""
+        return any(path.rpartition(".")[2].partition("[")[0] in keys for _, path in self._lost)
+
     def add(self, problem: WorkflowProblem) -> None:
+        if self.is_lost(file=problem.file, path=problem.path, severity=problem.severity):
+            return
         self._counts[problem.severity] += 1
         if self._counts[problem.severity] <= MAX_PER_SEVERITY:
             self._problems.append(problem)

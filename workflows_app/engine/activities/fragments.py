@@ -12,10 +12,11 @@ from workflows_app.engine.activities.shape import AuthoredPlace
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fragments:
     """The fragments of one workflow by name, as authored in `file`: a rule is one text or a list of them, a checkpoint an
-    object.
+    object. Some are not known where what holds them `is_whole` no more.
     """
 
     file: str = ""
+    is_whole: bool = True
     rules: Mapping[str, Any] = field(default_factory=dict)
     checkpoints: Mapping[str, Any] = field(default_factory=dict)
 
@@ -60,7 +61,7 @@ class FragmentIndex:
         """Whether the workflow itself has something of that name: what cannot be read of it was told where it stands."""
         owner, colons, name = reference.rpartition("::")
         here = not colons or owner_named(owner, self._own) == self._own
-        return here and (name in self._held.rules or name in self._held.checkpoints)
+        return here and (not self._held.is_whole or name in self._held.rules or name in self._held.checkpoints)
 
     def rule_names(self) -> Iterable[str]:
         return (*self._held.rules, *self._in(META).rules)
@@ -94,7 +95,11 @@ def fragments_of(document: Mapping[str, Any], *, file: str) -> Fragments:
     """Those of the document that describes a workflow; what is no object holds none."""
     fragments = document.get("fragments")
     held = fragments if isinstance(fragments, dict) else {}
-    return Fragments(file=file, rules=_object(held.get("rules")), checkpoints=_object(held.get("checkpoints")))
+    parts = (fragments, held.get("rules"), held.get("checkpoints"))
+    is_whole = all(part is None or isinstance(part, dict) for part in parts)
+    return Fragments(
+        file=file, is_whole=is_whole, rules=_object(held.get("rules")), checkpoints=_object(held.get("checkpoints"))
+    )
 
 
 def text_length(value: Any) -> int:

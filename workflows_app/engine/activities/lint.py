@@ -10,6 +10,7 @@ from itertools import islice
 from teams_app.engine.closest import closest
 from workflows_app.engine import conditions, placeholders
 from workflows_app.engine.activities import value_types
+from workflows_app.engine.activities.findings import FolderFindings
 from workflows_app.engine.activities.lasting import lasting_answers
 from workflows_app.engine.activities.shape import ActivityPlaces, AuthoredPlace, FolderShape
 from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem
@@ -32,6 +33,13 @@ _ROUND_VARIABLES = frozenset({"currentIteration", "currentItem", "currentIndex"}
 # So alike are two names of which one is misspelt, and so many are looked at.
 _MISSPELT = 0.9
 _MOST_COMPARED = 200
+# What may lead from one activity to another, or hold what does.
+_WAYS = frozenset(
+    (
+        *("initialActivity", "graph", "exits", "exit", "transitions", "to", "decisions", "branches", "transitionTo"),
+        *("steps", "kind", "checkpoints", "options", "effect"),
+    )
+)
 
 
 Hint = Callable[[str, Iterable[str]], str]
@@ -39,14 +47,26 @@ Hint = Callable[[str, Iterable[str]], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintPlaces:
-    """Where the parts of the program were authored: the workflow itself, and each activity. `loose` is how bad it is when a way
-    leads nowhere: older readers let it pass.
+    """Where the parts of the program were authored: the workflow itself, and each activity. `findings` is what was told of them
+    so far, `untyped` are the variables of which nobody knows the type.
     """
 
     workflow: FolderShape
     activities: Mapping[str, ActivityPlaces]
-    hint: Hint
-    loose: Severity
+    findings: FolderFindings
+    untyped: frozenset[str] = frozenset()
+
+    @property
+    def hint(self) -> Hint:
+        return self.findings.hint
+
+    @property
+    def loose(self) -> Severity:
+        """How bad it is when a way leads nowhere: older readers let it pass."""
+        return self.findings.loose
+
+    def is_lost(self, *places: AuthoredPlace) -> bool:
+        return any(self.findings.is_lost(file=place.file, path=place.path) for place in places)
 
 
 def lint(*, program: Program, places: LintPlaces, workflow_ids: frozenset[str]) -> Iterator[WorkflowProblem]:
@@ -55,21 +75,21 @@ def lint(*, program: Program, places: LintPlaces, workflow_ids: frozenset[str]) 
     yield from _undeclared(program, places)
     yield from _modes(program, places)
     yield from lasting_answers(program, places.activities)
-    yield from value_types.mismatches_of_modes(program, places.workflow)
+    yield from value_types.mismatches_of_modes(program, places.workflow, places.untyped)
     known = frozenset(activity.id for activity in program.activities)
     for activity in program.activities:
         at = places.activities[activity.id]
         yield from _targets(activity, known, places)
         yield from _triggers(program, activity, workflow_ids, places)
-        yield from _decisions(activity, at)
+        yield from _decisions(activity, places)
         yield from _no_default(activity, at)
-        yield from _locations(program, activity, at)
-        yield from value_types.mismatches(program, activity, at)
+        yield from _locations(program, activity, places)
+        yield from value_types.mismatches(program, activity, at, places.untyped)
         for checkpoint in activity.checkpoints:
-            yield from _checkpoint(checkpoint, at, places.hint)
+            yield from _checkpoint(checkpoint, at, places)
         yield from _twins(activity, at)
         for loop in _loops(activity):
-            yield from _loop(loop, at)
+            yield from _loop(loop, at, places)
 
 
 def leads_on(program: Program) -> bool:
@@ -112,7 +132,9 @@ def _ways(activity: Activity) -> Iterator[_Way]:
 
 
 def _unreachable(program: Program, places: LintPlaces) -> Iterator[WorkflowProblem]:
-    if not leads_on(program):
+    if not leads_on(program) or places.findings.has_lost(_WAYS):
+        return
+    if program.initial_activity not in places.activities:
         return
     led = _reached(program, [program.initial_activity])
     looped = {name for activity in program.activities for loop in _loops(activity) for name in loop.activities}
@@ -206,9 +228,11 @@ def _all_triggers(activity: Activity, at: ActivityPlaces) -> Iterator[tuple[Trig
             yield from ((trigger, at.item(item.id, "triggers")) for trigger in item.triggers)
 
 
-def _decisions(activity: Activity, at: ActivityPlaces) -> Iterator[WorkflowProblem]:
+def _decisions(activity: Activity, places: LintPlaces) -> Iterator[WorkflowProblem]:
+    at = places.activities[activity.id]
     for index, decision in enumerate(activity.decisions):
-        if not any(branch.is_default for branch in decision.branches):
+        said = [at.own(f"decisions[{index}].branches[{each}].isDefault") for each in range(len(decision.branches))]
+        if not any(branch.is_default for branch in decision.branches) and not places.is_lost(*said):
             message = f"The decision {decision.id!r} has no default branch for when no condition holds."
             yield _warning(ProblemCode.MISSING_KEY, message, at.own(f"decisions[{index}].branches"))
 
@@ -223,8 +247,9 @@ def _no_default(activity: Activity, at: ActivityPlaces) -> Iterator[WorkflowProb
         yield _warning(ProblemCode.MISSING_KEY, message, at.own(key), advice)
 
 
-def _locations(program: Program, activity: Activity, at: ActivityPlaces) -> Iterator[WorkflowProblem]:
+def _locations(program: Program, activity: Activity, places: LintPlaces) -> Iterator[WorkflowProblem]:
     """A location is one that the workflow names, or a path; nearly a name is hardly a path."""
+    at = places.activities[activity.id]
     for index, artifact in enumerate(activity.artifacts[:_MOST_COMPARED]):
         if artifact.location and artifact.location not in program.artifact_locations:
             meant = closest(artifact.location, program.artifact_locations, like_enough=_MISSPELT)
@@ -234,7 +259,7 @@ def _locations(program: Program, activity: Activity, at: ActivityPlaces) -> Iter
                 yield _warning(ProblemCode.UNKNOWN_REF, message, place, f"Did you mean {meant!r}?")
 
 
-def _checkpoint(checkpoint: Checkpoint, at: ActivityPlaces, hint_at: Hint) -> Iterator[WorkflowProblem]:
+def _checkpoint(checkpoint: Checkpoint, at: ActivityPlaces, places: LintPlaces) -> Iterator[WorkflowProblem]:
     default = at.checkpoint(checkpoint.id, "defaultOption")
     options = [option.id for option in checkpoint.options]
     if not options:
@@ -243,24 +268,27 @@ def _checkpoint(checkpoint: Checkpoint, at: ActivityPlaces, hint_at: Hint) -> It
     if checkpoint.auto_advance_ms is not None and not checkpoint.default_option:
         message = f"The checkpoint {checkpoint.id!r} answers itself after a time, with no default option to choose."
         yield _warning(ProblemCode.MISSING_KEY, message, default)
-    if checkpoint.auto_advance_ms is not None and checkpoint.blocking:
+    is_said = not places.is_lost(at.checkpoint(checkpoint.id, "blocking"))
+    if checkpoint.auto_advance_ms is not None and checkpoint.blocking and is_said:
         message = f"The checkpoint {checkpoint.id!r} waits until it is answered; its time is not looked at."
         advice = "Write `blocking: false` where it may go on by itself, or leave out the time."
         yield _warning(ProblemCode.IGNORED_FIELD, message, at.checkpoint(checkpoint.id, "autoAdvanceMs"), advice)
-    if checkpoint.default_option and checkpoint.default_option not in options:
+    are_all = not places.is_lost(at.checkpoint(checkpoint.id, "options"))
+    if checkpoint.default_option and checkpoint.default_option not in options and are_all:
         message = f"The default {checkpoint.default_option[:80]!r} is not an option of {checkpoint.id!r}."
-        hint = hint_at(checkpoint.default_option, options)
+        hint = places.hint(checkpoint.default_option, options)
         yield _warning(ProblemCode.UNKNOWN_OPTION, message, default, hint)
 
 
-def _loop(loop: Loop, at: ActivityPlaces) -> Iterator[WorkflowProblem]:
+def _loop(loop: Loop, at: ActivityPlaces, places: LintPlaces) -> Iterator[WorkflowProblem]:
     if loop.loops is LoopKind.FOR_EACH and not loop.items:
         message = f"The loop {loop.id!r} has no `over`: there is no list to go through."
         yield _warning(ProblemCode.BAD_LOOP, message, at.item(loop.id, "over"))
     if loop.loops in {LoopKind.WHILE, LoopKind.DO_WHILE} and loop.condition is None and loop.break_condition is None:
         message = f"The loop {loop.id!r} has no condition: it ends only by failing at its last round."
         yield _warning(ProblemCode.BAD_LOOP, message, at.item(loop.id, "condition"))
-    if not loop.body and not loop.activities:
+    is_told = places.is_lost(at.item(loop.id, "steps"), at.item(loop.id, "activities"), at.own("steps"))
+    if not loop.body and not loop.activities and "activities" not in loop.extra and not is_told:
         message = f"The loop {loop.id!r} holds no step and names no activity."
         yield _warning(ProblemCode.BAD_LOOP, message, at.item(loop.id))
 
@@ -277,6 +305,8 @@ def _twins(activity: Activity, at: ActivityPlaces) -> Iterator[WorkflowProblem]:
 
 def _undeclared(program: Program, places: LintPlaces) -> Iterator[WorkflowProblem]:
     """Each name once, at the first place that uses it."""
+    if _is_unread(program, places):
+        return
     declared = {variable.name for variable in program.variables}
     told: set[str] = set()
     for name, user in _used_variables(program, places):
@@ -285,6 +315,14 @@ def _undeclared(program: Program, places: LintPlaces) -> Iterator[WorkflowProble
             told.add(root)
             yield _not_declared(root, user, places.hint(root, declared))
     yield from _misspelt(program, places, told)
+
+
+def _is_unread(program: Program, places: LintPlaces) -> bool:
+    """Whether a declaration of a variable cannot be read: it may be that of any name."""
+    inner = (
+        places.activities[one.id].own(key) for one in program.activities for key in ("variables", "variables.writes")
+    )
+    return places.is_lost(places.workflow.place("variables"), *inner)
 
 
 def _misspelt(program: Program, places: LintPlaces, told: Collection[str]) -> Iterator[WorkflowProblem]:

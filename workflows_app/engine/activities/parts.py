@@ -148,8 +148,10 @@ def _option(shape: FolderShape, number: int, exits: Exits) -> Option:
 
 def _decision(shape: FolderShape, number: int) -> DecisionPoint:
     decision_id = shape.id(default=f"decision-{number}")
+    if shape.is_misspelt("branches"):
+        shape.missing("branches")
     branches = unique_by_id(shape, "branches", [_branch(item, n) for n, item in enumerate(shape.shapes("branches"), 1)])
-    if len(branches) < 2:
+    if len(branches) < 2 and not shape.is_lost("branches"):
         message = f"A decision has at least 2 branches; this one has {len(branches)}."
         shape.problem(ProblemCode.TOO_SHORT, "branches", message)
     return DecisionPoint(

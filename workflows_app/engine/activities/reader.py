@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from workflows_app.engine import names
 from workflows_app.engine.activities.activity import Inherited, ReadActivity, read_activity
 from workflows_app.engine.activities.body import Surroundings
-from workflows_app.engine.activities.definition import Definition, read_definition
+from workflows_app.engine.activities.definition import Definition, read_definition, untyped
 from workflows_app.engine.activities.documents import Document, as_warning
 from workflows_app.engine.activities.exits import check_graph, exits_of
 from workflows_app.engine.activities.findings import FolderFindings
@@ -62,12 +62,12 @@ def compile_folder(*, source: Source, library: Library, reading: SharedReading |
         of=neighbours.fragments,
         unpublished=neighbours.unpublished,
     )
+    if not shape.text("id"):
+        shape.missing("id", severity=Severity.ERROR)
     definition = read_definition(shape, fragments=fragments)
     if definition.id:
         problems = names.check_id(workflow_id=definition.id, origin=source.origin)
         findings.take(replace(problem, file=shape.file) for problem in problems)
-    else:
-        shape.problem(ProblemCode.MISSING_KEY, "id", "The key 'id' is missing.", severity=Severity.ERROR)
     compiler = _Compiler(
         source=source,
         library=library,
@@ -98,6 +98,10 @@ def _entry(source: Source, findings: FolderFindings, reading: SharedReading) -> 
     return document
 
 
+# No workflow can be called so; what lies in its folder is its own all the same.
+_UNNAMED = "\0"
+
+
 class _Compiler:
     """One compilation: the folder, what surrounds it, and what was found wrong so far."""
 
@@ -123,7 +127,7 @@ class _Compiler:
         self._findings = findings
         self._folder = sort_files(
             files=source.files,
-            owner=definition.id,
+            owner=definition.id or _UNNAMED,
             entry=shape.file,
             activities_folder=definition.activities_folder,
         )
@@ -144,8 +148,8 @@ class _Compiler:
         places = LintPlaces(
             workflow=self._shape,
             activities={one.activity.id: one.places for one in read},
-            hint=self._findings.hint,
-            loose=self._findings.loose,
+            findings=self._findings,
+            untyped=self._untyped(read),
         )
         # Where a file could not be read, what others say of it is no mistake of theirs.
         if not self._unread:
@@ -161,6 +165,11 @@ class _Compiler:
             problems=self._findings.listed(),
             contents=() if broken else _unique(contents),
         )
+
+    def _untyped(self, read: list[ReadActivity]) -> frozenset[str]:
+        inner = (one.places.shape.shape("variables") for one in read)
+        of_activities = (name for shape in inner if shape is not None for name in untyped(shape, "writes"))
+        return frozenset((*untyped(self._shape, "variables"), *of_activities))
 
     # Activities
 
@@ -216,7 +225,8 @@ class _Compiler:
             self._findings.add(_no_object(entry.file, "An activity"))
             return None
         shape = FolderShape(document.value, findings=self._findings, file=entry.file)
-        activity_id = shape.id(default=entry.name)
+        said = shape.id(default=entry.name)
+        activity_id = entry.name if shape.is_lost("id", Severity.ERROR) else said
         if activity_id != entry.name:
             message = f"The file is called {entry.name[:80]!r}; references go by the id, which is {activity_id!r}."
             shape.warn(ProblemCode.CONFLICTING_KEYS, "id", message, "Call the file by the id, after its number.")

@@ -18,6 +18,7 @@ from workflows_app.engine.program import AllOf, Condition
 _ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _NOT_IN_ID = re.compile(r"[^A-Za-z0-9_.-]+")
 _ROOT = re.compile(r"[^.\[]*")
+_LOSING = frozenset({ProblemCode.WRONG_TYPE})
 # So alike are two keys of which one is misspelt, and so many are looked at.
 _MISSPELT = 0.75
 _MOST_COMPARED = 50
@@ -78,21 +79,43 @@ class FolderShape:
         suggestion: str = "",
         tells_of_other: bool = False,
     ) -> None:
-        place = self.place(key)
+        place, severity = self.place(key), severity or self.findings.loose
         self.findings.add(
             WorkflowProblem(
                 code=code,
                 message=message,
-                severity=severity or self.findings.loose,
+                severity=severity,
                 path=place.path,
                 file=place.file,
                 suggestion=suggestion,
                 tells_of_other=tells_of_other,
             ),
         )
+        if code in _LOSING:
+            self.lose(key, severity)
 
     def warn(self, code: ProblemCode, key: str, message: str, suggestion: str = "") -> None:
         self.problem(code, key, message, severity=Severity.WARNING, suggestion=suggestion)
+
+    # What is not what its author meant
+
+    def lose(self, key: str, severity: Severity) -> None:
+        """What stands there was told as a mistake: what others would say of it follows from that. Of a list one is lost."""
+        for name in dict.fromkeys((key, _listed(key))):
+            place = self.place(name)
+            self.findings.lose(file=place.file, path=place.path, severity=severity)
+
+    def lose_name(self) -> None:
+        """By which name others refer to this one of a list nobody knows."""
+        self.findings.lose(file=self.file, path=_listed(self.path), severity=self.findings.loose)
+
+    def is_lost(self, key: str, severity: Severity | None = None) -> bool:
+        place = self.place(key)
+        return self.findings.is_lost(file=place.file, path=place.path, severity=severity or self.findings.loose)
+
+    def is_unread(self, key: str) -> bool:
+        """Whether what was meant to stand there was, or will be, told as a mistake."""
+        return self.is_lost(key, Severity.WARNING) or self.is_misspelt(key)
 
     # Single values
 
@@ -104,13 +127,19 @@ class FolderShape:
             return default
         return self._as_text(value, key) or default
 
-    def missing(self, key: str) -> None:
+    def missing(self, key: str, *, severity: Severity | None = None) -> None:
         """That it is not there, once: where it is misspelt, that it is not known is no second mistake."""
         meant = self._meant_as(key, self._value)
         if meant:
             self._taken.add(meant)
         suggestion = f"Write it instead of {_shown(meant)}." if meant else ""
-        self.problem(ProblemCode.MISSING_KEY, key, f"The key {key!r} is missing.", suggestion=suggestion)
+        message = f"The key {key!r} is missing."
+        self.problem(ProblemCode.MISSING_KEY, key, message, severity=severity, suggestion=suggestion)
+        self.lose(key, self.findings.loose)
+
+    def is_misspelt(self, key: str) -> bool:
+        """Whether it is not there, and one that nobody knows is nearly it."""
+        return bool(self._meant_as(key, self._value))
 
     def misspelt(self, key: str, words: Iterable[str]) -> str:
         """The key, if there is one, under which one of these words stands and which is nearly the one that it belongs under."""
@@ -130,13 +159,17 @@ class FolderShape:
         `until` is not part of it.
         """
         value = self.text(key, default=default, required=required)
+        if self.is_lost(key):
+            self.lose_name()
         if until:
             value = value.partition(until)[0]
-        if _ID.fullmatch(value):
+        if is_id(value):
             return value
         slug = _NOT_IN_ID.sub("-", value[:128]).strip("-.") or default
         message = f"{_shown(value)} is not an id: letters, digits, '_', '-' and '.' are."
         self.problem(ProblemCode.BAD_ID, key, message, suggestion=f"Write {slug!r}.")
+        self.lose(key, self.findings.loose)
+        self.lose_name()
         return slug
 
     def flag(self, key: str, *, default: bool) -> bool:
@@ -171,6 +204,7 @@ class FolderShape:
         self.problem(
             ProblemCode.BAD_VALUE, key, f"{_shown(value)} is not known here.", severity=Severity.ERROR, suggestion=hint
         )
+        self.lose(key, Severity.ERROR)
         return default
 
     def texts(self, key: str) -> tuple[str, ...]:
@@ -222,7 +256,11 @@ class FolderShape:
         unknown = sorted(key for key in self._value if key not in self._taken)
         for key in unknown:
             message = f"The key {_shown(key)} is not known here; it is kept, and nothing reads it."
-            self.warn(ProblemCode.UNKNOWN_KEY, key, message, hints.get(key) or self.findings.hint(key, self._taken))
+            hint = hints.get(key) or self.findings.hint(key, self._taken)
+            self.warn(ProblemCode.UNKNOWN_KEY, key, message, hint)
+            meant = closest(key, self._taken - self._value.keys(), like_enough=_MISSPELT) if hint else None
+            if meant is not None:
+                self.lose(meant, Severity.WARNING)
         return {key: self._value[key] for key in unknown}
 
     def take_rest(self) -> None:
@@ -245,7 +283,8 @@ class FolderShape:
             return value
         advice = "Write a text, or leave it out." if isinstance(value, dict | list) else "Put it in quotation marks."
         self.problem(ProblemCode.WRONG_TYPE, key, f"{_shown(value)} is not text.", suggestion=advice)
-        return "" if isinstance(value, dict | list) else canonical_bytes(value).decode()
+        lost = isinstance(value, dict | list) or self.findings.loose is Severity.ERROR
+        return "" if lost else canonical_bytes(value).decode()
 
     def _one_condition(self, key: str) -> Condition | None:
         value = self.raw(key)
@@ -287,6 +326,15 @@ class ActivityPlaces:
     def item(self, item_id: str, key: str = "") -> AuthoredPlace:
         found = self.items.get(item_id)
         return self.own() if found is None else found.place(key)
+
+
+def _listed(path: str) -> str:
+    """The list that this is one of; itself, where it stands in none."""
+    return path.rpartition("[")[0] if path.endswith("]") else path
+
+
+def is_id(name: str) -> bool:
+    return _ID.fullmatch(name) is not None
 
 
 def _shown(value: Any) -> str:

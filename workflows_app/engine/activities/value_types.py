@@ -1,7 +1,7 @@
 """Values that a variable of the declared type never has: what is compared with it, and what is put into it."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,27 +50,31 @@ def is_of_type(value: Any, kind: VariableType) -> bool:
     return isinstance(value, _TYPES[kind]) and (kind is VariableType.BOOLEAN or not isinstance(value, bool))
 
 
-def mismatches(program: Program, activity: Activity, places: ActivityPlaces) -> Iterator[WorkflowProblem]:
+def mismatches(
+    program: Program, activity: Activity, places: ActivityPlaces, untyped: Collection[str]
+) -> Iterator[WorkflowProblem]:
     """Each variable once: a comparison that never holds, or always, is hardly meant."""
-    return _mismatched(program, _uses(activity, places))
+    return _mismatched(program, _uses(activity, places), untyped)
 
 
-def mismatches_of_modes(program: Program, workflow: FolderShape) -> Iterator[WorkflowProblem]:
+def mismatches_of_modes(program: Program, workflow: FolderShape, untyped: Collection[str]) -> Iterator[WorkflowProblem]:
     """A mode is on while its variable is true, and gives others their values."""
     uses = [
         (name, value, user_of_mode(program, index, workflow))
         for index, mode in enumerate(program.modes)
         for name, value in ((mode.activation_variable, True), *sorted(mode.defaults.items()))
     ]
-    return _mismatched(program, uses)
+    return _mismatched(program, uses, untyped)
 
 
 def user_of_mode(program: Program, index: int, workflow: FolderShape) -> User:
     return User(said=f"mode {program.modes[index].id!r}", place=workflow.place(f"modes[{index}]"))
 
 
-def _mismatched(program: Program, uses: Iterable[tuple[str, Any, User]]) -> Iterator[WorkflowProblem]:
-    types = {variable.name: variable.type for variable in program.variables}
+def _mismatched(
+    program: Program, uses: Iterable[tuple[str, Any, User]], untyped: Collection[str]
+) -> Iterator[WorkflowProblem]:
+    types = {variable.name: variable.type for variable in program.variables if variable.name not in untyped}
     told: set[tuple[str, str]] = set()
     for name, value, user in uses:
         kind = types.get(name)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from teams_app.engine.closest import closest
 from workflows_app.engine.condition_readers.reading import Reading
 from workflows_app.engine.condition_readers.when import read_when
 from workflows_app.engine.problems import ProblemCode, WorkflowProblem, did_you_mean
@@ -29,6 +30,9 @@ _KEYS = {
     "or": frozenset({"type", "conditions"}),
     "not": frozenset({"type", "condition"}),
 }
+# So alike are two keys of which one is misspelt, and so many are looked at.
+_MISSPELT = 0.75
+_MOST_COMPARED = 50
 
 
 def parse_activity_condition(
@@ -52,7 +56,8 @@ def _read(reading: Reading, value: Any, *, path: str, depth: int) -> Condition:
     kind = value.get("type")
     if not isinstance(kind, str) or kind not in _KEYS:
         return _unknown_kind(reading, value, path=path)
-    _report_unknown(reading, value, kind, path=path)
+    if _report_unknown(reading, value, kind, path=path):
+        return Broken(reason="The condition cannot be read.")
     if kind == "simple":
         return _read_simple(reading, value, path=path)
     if kind == "not":
@@ -72,14 +77,18 @@ def _unknown_kind(reading: Reading, value: dict[str, Any], *, path: str) -> Brok
     )
 
 
-def _report_unknown(reading: Reading, value: dict[str, Any], kind: str, *, path: str) -> None:
-    for key in sorted(str(key) for key in value if key not in _KEYS[kind]):
+def _report_unknown(reading: Reading, value: dict[str, Any], kind: str, *, path: str) -> bool:
+    """Whether one of them is a key that is missing, misspelt: that it is missing is no second mistake."""
+    missing = _KEYS[kind] - value.keys()
+    unknown = sorted(str(key) for key in value if key not in _KEYS[kind])
+    for key in unknown:
         reading.error(
             ProblemCode.UNKNOWN_KEY,
             f"A condition of type {kind} has no key {key!r:.80}.",
             path=_at(path, key),
             suggestion=did_you_mean(key[:80], _KEYS[kind]),
         )
+    return any(closest(key, missing, like_enough=_MISSPELT) for key in unknown[:_MOST_COMPARED])
 
 
 def _read_simple(reading: Reading, value: dict[str, Any], *, path: str) -> Condition:

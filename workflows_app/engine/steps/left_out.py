@@ -68,10 +68,10 @@ def _name(part: Any, key: str) -> str:
 def _texts(value: Any) -> Iterator[str]:
     waiting = [value]
     while waiting:
-        match waiting.pop():
-            case str() as text:
-                yield text
-            case list() as items:
-                waiting += items
-            case dict() as items:
-                waiting += [*items, *items.values()]
+        each = waiting.pop()
+        if isinstance(each, str):
+            yield each
+        elif isinstance(each, dict):
+            waiting += [*each, *each.values()]
+        elif isinstance(each, list):
+            waiting += each
