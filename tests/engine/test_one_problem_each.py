@@ -190,7 +190,7 @@ def test_a_mistake_in_a_routine_is_the_one_problem():
     document = workflow(step("called", templateCall={"templateId": "wr.templates.routine.sample"}))
     told = compiled(document, library=Library(routines={"sample": routine})).problems
 
-    assert [problem.code.value for problem in told] == ["missing_key", "too_short", "wrong_type"]
+    assert [problem.code.value for problem in told] == ["too_short", "unknown_key", "wrong_type"]
 
 
 # A folder in which everything that others refer to is declared once and referred to.

@@ -440,6 +440,53 @@ UNREAD = {
     "a revision that is not there": ({"base": "999"}, "revision", "latest"),
 }
 
+ODD_PATHS = {
+    "a backslash": "a\\b.md",
+    "an empty segment": "a//b",
+    "absolute": "/abs.json",
+    "out of the folder": "../x",
+    "nothing but dots": "..",
+    "a dot": ".",
+    "below a file": "workflow.json/x",
+    "a drive": "c:x.md",
+    "a long segment": "n" * 300,
+}
+
+
+@pytest.mark.parametrize("field", ["new_path", "path", "changed"])
+@pytest.mark.parametrize("path", ODD_PATHS.values(), ids=ODD_PATHS)
+def test_a_name_that_no_file_may_have_is_refused_and_what_was_typed_is_kept(ann, path, field):
+    row, _ = made(ann)
+    form = {"new_path": {"do": "add", "new_path": path}, "path": {"path": path}, "changed": {"changed": {path: "x"}}}
+    given = {key: json.dumps(value) if isinstance(value, dict) else value for key, value in form[field].items()}
+    doors, given = sent_to(row, message="Why", **given)
+
+    for door in doors if field != "new_path" else ["edit"]:
+        answer = ann.post(doors[door], given)
+
+        page = html.unescape(text(answer))
+        assert (answer.status_code, row.revisions.count()) == (400, 1)
+        said = re.search(r'role="alert">(.*?)</div>', page, re.DOTALL)[1]
+        assert any(word in said for word in ("The path", "is a file, not a folder", "A name is longer")), said
+        assert re.search(r"<textarea name=\"text\"[^>]*>\n?(.*?)</textarea>", page, re.DOTALL)[1] == given["text"]
+        assert 'name="message" value="Why"' in page
+
+
+def test_a_name_that_was_refused_stands_where_it_was_typed_and_no_file_is_made(ann):
+    row, _ = made(ann, format="activity_folder")
+    doors, given = sent_to(row, do="add", new_path="a//b.md", path="workflow.yaml")
+
+    page = html.unescape(text(ann.post(doors["edit"], given)))
+
+    assert 'name="path" value="workflow.yaml"' in page
+    assert re.search(r'name="new_path"[^>]* value="a//b.md"', page)
+    assert json.loads(re.search(r'name="changed" value="(.*?)"', page)[1]) == {}
+
+    added = html.unescape(text(ann.post(doors["edit"], {**given, "new_path": "./notes.md"})))
+
+    assert 'name="path" value="notes.md"' in added
+    assert not re.search(r'name="new_path"[^>]* value="[^"]', added)
+
 
 @pytest.mark.parametrize("door", ["edit", "save"])
 @pytest.mark.parametrize(("form", "what", "told"), UNREAD.values(), ids=UNREAD)

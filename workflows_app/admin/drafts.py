@@ -11,8 +11,10 @@ from django import forms
 
 from teams_app.engine.errors import InvalidInputError, NotFoundError
 from workflows_app.admin.source_view import text_of
+from workflows_app.engine.intake import normalise_paths
 from workflows_app.engine.packing import entry_file
 from workflows_app.engine.places import lines_of_text
+from workflows_app.engine.safe_paths import checked_path
 from workflows_app.engine.source import Origin, Source, SourceFormat, StepsSchema, Strictness
 from workflows_app.models import MESSAGE_CHARACTERS, Revision, Workflow
 from workflows_app.selectors.sources import files_of, find_revision
@@ -98,6 +100,16 @@ class Draft:
         if path not in files:
             files[path], changed[path] = b"", ""
         return Draft(base=self.base, path=path, files=files, changed=changed, message=self.message)
+
+    def added(self, path: str) -> "Draft":
+        """With a new file, which is open from now on; a name that none may have here is refused."""
+        _, problems = normalise_paths(files={**self.files, path: b""})
+        if problems:
+            raise InvalidInputError(
+                f"The new file cannot be called {path[:80]!r}: {problems[0].message}",
+                suggestion="Write the folder, `/` and the name, such as resources/02-style.md.",
+            )
+        return self.opened(checked_path(path))
 
     def written(self, path: str, text: str) -> "Draft":
         files, changed = {**self.files, path: _written(text, self.files.get(path))}, {**self.changed, path: text}

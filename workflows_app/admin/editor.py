@@ -8,6 +8,7 @@ from typing import Any
 
 from django.http import QueryDict
 
+from teams_app.admin.pages import words_of
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import InvalidInputError, WorkrailError
 from workflows_app.admin import source_view, words
@@ -18,7 +19,7 @@ from workflows_app.engine.program import Program
 from workflows_app.engine.simulate import SimulatedOutcome, Simulation
 from workflows_app.engine.trial import deciding_variables, questions_of
 from workflows_app.models import Revision, Workflow
-from workflows_app.services.editing import MAX_ROUNDS, look_at, try_out
+from workflows_app.services.editing import MAX_ROUNDS, Looked, look_at, try_out
 
 _MOST_STOPS = 200
 # As many as a workflow may have.
@@ -53,14 +54,19 @@ class Walked:
 def page_of(
     *, actor: Actor, row: Workflow, revision: Revision, draft: Draft, asked: QueryDict | None
 ) -> dict[str, Any]:
-    """What the page shows of a draft; `asked` is what a walk was asked with."""
-    looked = look_at(actor=actor, source=source_of(draft, revision))
+    """What the page shows of a draft; `asked` is what a walk was asked with. `unread` is why nobody could look at it."""
+    unread = ""
+    try:
+        looked = look_at(actor=actor, source=source_of(draft, revision))
+    except InvalidInputError as refusal:
+        looked, unread = Looked(workflow_id="", program=None, problems=()), words_of(refusal)
     problems = source_view.placed(problems=looked.problems, files=draft.files, first=first_of(revision, draft.files))
     here = [each for each in problems if each.file == draft.path]
     errors = sum(each.is_error for each in problems)
     return {
         "row": row,
         "draft": draft,
+        "unread": unread,
         "tabs": _tabs(draft, problems),
         "lines": source_view.lines_of(path=draft.path, text=draft.text, problems=here),
         "problems": list(enumerate(problems)),

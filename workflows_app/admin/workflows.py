@@ -143,9 +143,12 @@ class WorkflowAdmin(SharedAdmin):
         if revision is None:
             revision, draft = drafts.as_typed(form, row)
             return self._editor(request, actor, row, revision, draft, asked=request.POST, refusal=words_of_form(form))
-        draft = _ordered(drafts.read_draft(form, revision), request.POST)
-        changed = _changed_word(request.POST, actor, row, revision, draft)
-        return self._editor(request, actor, row, revision, changed or draft, asked=request.POST)
+        draft = drafts.read_draft(form, revision)
+        ordered = attempt(form, lambda: _ordered(draft, request.POST))
+        if ordered is None:
+            return self._editor(request, actor, row, revision, draft, asked=request.POST, refusal=words_of_form(form))
+        changed = _changed_word(request.POST, actor, row, revision, ordered)
+        return self._editor(request, actor, row, revision, changed or ordered, asked=request.POST)
 
     def refused(self, request: HttpRequest, act: Act, row_id: UUID | None, refused: Refused) -> HttpResponse:
         """Saving was refused: the editor again, with what was typed and what was saved meanwhile."""
@@ -218,11 +221,12 @@ class WorkflowAdmin(SharedAdmin):
             "publish_url": self.act_url(acts.PUBLISH_LATEST, row.pk),
             "may_publish": actor.may(Permission.PUBLISH_WORKFLOWS),
             "is_newer": bool(draft.changed) or row.published is None or row.published.number != row.latest_number,
-            "refusal": refusal,
             **editor.page_of(actor=actor, row=row, revision=revision, draft=draft, asked=asked),
             **({} if meanwhile is None else {"meanwhile": row.latest_number, **shown_difference(meanwhile)}),
         }
-        return TemplateResponse(request, "studio/editor.html", page, status=400 if refusal else 200)
+        page["refusal"] = refusal or page["unread"]
+        page["new_path"] = request.POST.get("new_path", "") if page["refusal"] else ""
+        return TemplateResponse(request, "studio/editor.html", page, status=400 if page["refusal"] else 200)
 
     def _editable(self, request: HttpRequest, row_id: UUID) -> tuple[Workflow, Actor]:
         actor = actor_of(request)
@@ -344,7 +348,7 @@ def _ordered(draft: drafts.Draft, asked: QueryDict) -> drafts.Draft:
         case "open" if named in draft.files:
             return draft.opened(named)
         case "add" if path_given:
-            return draft.opened(path_given)
+            return draft.added(path_given)
         case "drop" if len(draft.files) > 1:
             return draft.dropped(draft.path)
     return draft

@@ -5,14 +5,13 @@ loops in the body of a loop, and what an agent is told (`agentRole`, `guidance`,
 """
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from workflows_app.engine.names import ID_PATTERN, MAX_ID_CHARS
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import Capability, CapabilityNeed
 from workflows_app.engine.steps import parts, shape
-from workflows_app.engine.steps.findings import StepFindings
+from workflows_app.engine.steps.findings import StepFindings, join, shown
 from workflows_app.engine.steps.loop_shapes import CONDITION_SOURCE, read_loop
 from workflows_app.engine.steps.shape import Check, array, choice, flag, record, text, whole
 
@@ -57,19 +56,13 @@ _PROMPTS = ("prompt", "promptBlocks", "templateCall")
 @shape.said_as({"$ref": "#/$defs/standardStep"})
 def _standard_step(value: Any, path: str, findings: StepFindings) -> Any:
     given = [key for key in _PROMPTS if key in value] if isinstance(value, dict) else [""]
-    if not given:
-        meant, instead = next(filter(lambda pair: pair[1], _written_otherwise(value)), ("prompt", ""))
+    if not given and not any(shape.misspelt(value, key, _STEP_FIELDS) for key in _PROMPTS):
         message = "A step needs `prompt`, `promptBlocks` or `templateCall`."
-        findings.error(ProblemCode.MISSING_KEY, f"{path}.{meant}", message, shape.said_as_it_is(instead))
-        value = {key: value[key] for key in value if key != instead}
+        findings.error(ProblemCode.MISSING_KEY, f"{path}.prompt", message)
     if len(given) > 1:
         message = f"`{given[0]}` and `{given[1]}` cannot stand in one step; keep one."
         findings.error(ProblemCode.CONFLICTING_KEYS, f"{path}.{given[1]}", message)
     return _step_keys(value, path, findings)
-
-
-def _written_otherwise(value: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    return ((key, shape.misspelt(value, key, _STEP_FIELDS)) for key in _PROMPTS)
 
 
 _parallel_step = record(
@@ -115,8 +108,8 @@ def _typed_step(value: Any, path: str, findings: StepFindings) -> Any:
     kind = value.get("type") if isinstance(value, dict) else None
     match kind:
         case None if isinstance(value, dict) and (instead := _type_otherwise(value)):
-            message = "No key says of what type this step is."
-            findings.error(ProblemCode.MISSING_KEY, f"{path}.type", message, shape.said_as_it_is(instead))
+            message = f"{shown(instead)} is not a key of a step."
+            findings.error(ProblemCode.UNKNOWN_KEY, join(path, instead), message, shape.did_mean("type"))
             return shape.DROPPED
         case None:
             return _standard_step(value, path, findings)

@@ -191,14 +191,15 @@ def record(
         before = findings.errors
         known = [key for key in fields if key in value]
         checked = {key: fields[key](value[key], f"{path}.{key}" if path else key, findings) for key in known}
-        meant = {key: misspelt(value, key, fields) for key in needed if key not in value}
-        for key, instead in meant.items():
-            findings.error(
-                ProblemCode.MISSING_KEY, join(path, key), f"{name} needs the key `{key}`.", said_as_it_is(instead)
-            )
-        if len(known) != len(value) and not is_open:
-            rest = {key: value[key] for key in value.keys() - meant.values()}
-            _report_unknown(name, fields, elsewhere or {}, rest, path, findings=findings)
+        missing = [key for key in needed if key not in value]
+        meant = {instead: key for key in missing if (instead := misspelt(value, key, fields))}
+        for key in missing:
+            if key not in meant.values():
+                findings.error(ProblemCode.MISSING_KEY, join(path, key), f"{name} needs the key `{key}`.")
+        if len(known) != len(value):
+            hints = {**(elsewhere or {}), **{instead: did_mean(key) for instead, key in meant.items()}}
+            strays = {key: value[key] for key in meant} if is_open else value
+            _report_unknown(name, fields, hints, strays, path, findings=findings)
         if findings.errors != before and not partial:
             return DROPPED
         return {key: child for key, child in checked.items() if child is not DROPPED}
@@ -207,14 +208,13 @@ def record(
 
 
 def misspelt(value: Mapping[str, Any], key: str, known: Collection[str]) -> str:
-    """The key that stands where this one is missing and is nearly it: that it is not known is no second mistake."""
+    """The key that stands where this one is missing and is nearly it: that this one is missing is no second mistake."""
     unknown = (name for name in islice(value, _MOST_COMPARED) if name not in known)
     return next((name for name in unknown if closest(name, (key,), like_enough=MISSPELT)), "")
 
 
-def said_as_it_is(instead: str) -> str:
-    """What to do about a key that was written otherwise; nothing where it was not written at all."""
-    return f"Write it instead of {shown(instead)}." if instead else ""
+def did_mean(key: str) -> str:
+    return f"Did you mean {key!r}?"
 
 
 def kind_of(value: Any) -> str:
