@@ -1,6 +1,7 @@
 """An author's test walks a program with given answers and tells the path."""
 
 import pytest
+from msgspec.structs import replace
 
 from teams_app.engine.errors import InvalidInputError
 from tests.activity_folders import activity as activity_document, checkpoint, folder, program_of, step
@@ -161,6 +162,50 @@ TWICE_ASKED = folder(
     activity_document("first", checkpoints=[checkpoint("go")], transitions=[{"to": "second", "isDefault": True}]),
     activity_document("second", checkpoints=[checkpoint("go", options=[{"id": "later", "label": "Later"}])]),
 )
+
+
+COUNTED = built(
+    loop(
+        "tree",
+        do("look"),
+        loop("press", do("bark"), count=2, max_iterations=3),
+        loop("few", do("leaf"), count=9, max_iterations=4),
+        kind=LoopKind.FOR_EACH,
+        items=("trees",),
+        max_iterations=6,
+    ),
+    loop("named", do("twig"), count=("often",), max_iterations=5),
+    loop("never", do("root"), count=0),
+)
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("tree@5::look", ""),
+        ("tree@5/press@1::bark", ""),
+        ("named@4::twig", ""),
+        ("tree@6::look", "'tree@5'"),
+        ("tree@0/press@2::bark", "'press@1'"),
+        ("tree@9/press@1::bark", "'tree@5'"),
+        ("tree@0/few@4::leaf", "'few@3'"),
+        ("named@5::twig", "'named@4'"),
+        ("never@0::root", "no round"),
+    ],
+)
+def test_an_answer_for_a_round_that_cannot_come_is_refused(key, said):
+    wrong = wrong_answers(program=COUNTED, answers={key: {}})
+
+    assert len(wrong) == (1 if said else 0)
+    assert all(said in each for each in wrong)
+
+
+def test_a_round_that_one_of_two_loops_of_a_name_has_can_come():
+    programs = [built(loop("l", do("a"), count=count), do("b")) for count in (2, 4)]
+    both = activities(*(replace(each.activities[0], id=name) for each, name in zip(programs, "xy", strict=True)))
+
+    assert wrong_answers(program=both, answers={"l@3::a": {}, "x@7/l@1::a": {}, "y@7/l@3::a": {}}) == ()
+    assert len(wrong_answers(program=both, answers={"l@4::a": {}, "x@0/l@2::a": {}})) == 2
 
 
 def test_an_option_is_an_answer_to_the_questions_that_have_it():

@@ -98,17 +98,31 @@ def wrong_answers(*, program: Program, answers: Mapping[str, Any]) -> tuple[str,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Standing:
-    """Where an item stands: the names around it, outermost first, as its key has them, and the options of a question.
-    `is_visited`: the first of the names is that of the activity.
+    """Where an item stands: the loops around it, outermost first, and the options of a question. The key of an item of an
+    `activity` begins with the visit of that.
     """
 
-    around: tuple[str, ...]
-    is_visited: bool
+    activity: str
+    loops: tuple[Loop, ...]
     options: frozenset[str] | None
+
+    @property
+    def around(self) -> tuple[str, ...]:
+        loops = tuple(loop.id for loop in self.loops)
+        return (self.activity, *loops) if self.activity else loops
 
     def is_meant(self, names: Sequence[str]) -> bool:
         """A key may leave the visit of the activity out."""
-        return tuple(names) in {self.around, self.around[1:] if self.is_visited else self.around}
+        return tuple(names) in {self.around, self.around[-len(self.loops) :] if self.loops else ()}
+
+    def never(self, rounds: Sequence[int]) -> str:
+        """Why one of these rounds, the innermost last, cannot come; an activity may be entered ever so often."""
+        for loop, number in zip(reversed(self.loops), reversed(rounds), strict=False):
+            most = min(loop.max_iterations, loop.count) if isinstance(loop.count, int) else loop.max_iterations
+            if number >= most:
+                last = f"the last of them is {f'{loop.id}@{most - 1}'!r}" if most else "no round of it comes"
+                return f"the loop {loop.id!r} has at most {most} rounds, counted from 0: {last}."
+        return ""
 
 
 _Standings = Mapping[str, Sequence[_Standing]]
@@ -123,16 +137,18 @@ def _places(program: Program) -> dict[str, list[_Standing]]:
             options = None
             if isinstance(item, Gate):
                 options = frozenset(option.id for option in _checkpoint(activity, item).options)
-            around = (activity.id, *loops) if is_visited else loops
-            found.setdefault(item.id, []).append(_Standing(around=around, is_visited=is_visited, options=options))
+            standing = _Standing(activity=activity.id if is_visited else "", loops=loops, options=options)
+            found.setdefault(item.id, []).append(standing)
     return found
 
 
-def _items_in(body: Iterable[Item], loops: tuple[str, ...]) -> Iterator[tuple[Step | Parallel | Gate, tuple[str, ...]]]:
+def _items_in(
+    body: Iterable[Item], loops: tuple[Loop, ...]
+) -> Iterator[tuple[Step | Parallel | Gate, tuple[Loop, ...]]]:
     """With the loops around each."""
     for item in body:
         if isinstance(item, Loop):
-            yield from _items_in(item.body, (*loops, item.id))
+            yield from _items_in(item.body, (*loops, item))
         else:
             yield item, loops
 
@@ -149,6 +165,11 @@ def _wrong_answer(key: str, answer: Any, places: _Standings, names: Collection[s
         meant = [place for place in meant if place.is_meant([name for name, _, _ in rounds])]
         if said or not meant:
             yield f"{key}: {said or f'{item!r} stands elsewhere; write {_example(item, places[item][0])!r}.'}"
+            return
+        nevers = [(place, place.never([int(number) for _, _, number in rounds])) for place in meant]
+        meant = [place for place, never in nevers if not never]
+        if not meant:
+            yield f"{key}: {nevers[0][1]}"
             return
     yield from (f"{key}: {said}" for said in _wrong_parts(answer, _options(meant)))
 
