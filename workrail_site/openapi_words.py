@@ -113,7 +113,7 @@ history|The newest revisions
 id|Its id
 idStatus|Whether the id has today's form
 idleDays|After how many days without activity|90
-ignored|Files that were left aside
+ignored|Files that nobody reads: of no workflow, or without a role in theirs
 index|Its number
 inputSchema|The JSON Schema of its arguments
 instance|Which asking of it this is; of a refusal, the address that was called|/api/v1/runs

@@ -398,7 +398,7 @@ def test_a_version_or_time_of_another_form_is_a_warning():
 
 
 def test_documentation_is_no_part_of_the_workflow():
-    more = dict.fromkeys(["README.md", "LICENSE", "activities/README.md", "skills/readme.txt", "NOTES.md"], b"words")
+    more = dict.fromkeys(["README.md", "LICENSE", "activities/README.md", "skills/readme.txt", "COPYING.md"], b"words")
     assert compiled({**folder(), **more}).problems == ()
 
 
@@ -409,6 +409,7 @@ def test_files_that_are_not_read_are_told():
         "activities/deep/01-x.toon": b"id: x",
         "skils/00-s.toon": b"id: s",
         "other.yaml": b"id: x",
+        "NOTES.md": b"words",
     }
     warnings = compiled({**folder(), **more}).warnings
     assert {p.file for p in warnings} == set(more)

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from tests.activity_folders import compiled as folder_compiled
+from tests.activity_folders import compiled as folder_compiled, toon
 from tests.step_documents import EVERYTHING, EVERYTHING_LIBRARY, compiled, loop, step, workflow
 from workflows_app.engine.source import Library, Strictness
 
@@ -92,9 +92,53 @@ def test_a_folder_that_is_called_nearly_like_one_that_is_read_is_told(path):
 
 
 def test_files_for_people_are_not_told_of():
-    strays = dict.fromkeys(("notes.txt", "docs/deep/why.md", "images/flow.png", ".DS_Store"), b"x")
+    named = ("README.md", "docs/deep/readme.txt", "LICENSE", "images/NOTICE", "CHANGELOG.md")
+    strays = dict.fromkeys((*named, ".DS_Store", ".github/workflows/check.yml", "docs/.hidden.md"), b"x")
+    compilation = folder_compiled({**newest(), **strays})
 
-    assert folder_compiled({**newest(), **strays}).warnings == ()
+    assert (compilation.warnings, compilation.unread) == ((), ())
+
+
+UNREAD = (
+    "notes.txt",
+    "picture.bin",
+    "notes.md",
+    "docs/plan.md",
+    "docs/deep/why.md",
+    "images/flow.png",
+    "skills.yaml",
+    "activities/extra.txt",
+    "activities/notes.md",
+    "techniques/cut.txt",
+    "resources/deep/guide.md",
+    "templates/deep/a.txt",
+    "other/01-a.yaml",
+)
+
+
+@pytest.mark.parametrize("form", ["workflow.yaml", "workflow.toon"])
+def test_every_file_that_nobody_reads_is_named_wherever_it_stands(form):
+    about = newest()["workflow.yaml"]
+    files = {form: toon(json.loads(about)) if form.endswith("toon") else about}
+    compilation = folder_compiled({**newest_without_about(), **files, **dict.fromkeys(UNREAD, b"x")})
+
+    told = [problem for problem in compilation.warnings if problem.code.value == "unknown_file"]
+    assert sorted(problem.file for problem in told) == sorted(UNREAD)
+    assert sorted(compilation.unread) == sorted(UNREAD)
+    assert compilation.program is not None
+
+
+def newest_without_about():
+    return {path: data for path, data in newest().items() if path != "workflow.yaml"}
+
+
+def test_many_files_that_nobody_reads_do_not_hide_what_else_is_wrong():
+    strays = {f"images/{number}.png": b"x" for number in range(500)}
+    compilation = folder_compiled({**newest([{**OK_STEP, "colour": "red"}]), **strays})
+
+    assert len(compilation.unread) == 500
+    assert "500 files are not read; 100 are listed." in [problem.message for problem in compilation.warnings]
+    assert "unknown_key" in [problem.code.value for problem in compilation.warnings]
 
 
 @pytest.mark.parametrize("what", [each for each in MISSHAPEN if each.startswith("an unknown kind")])

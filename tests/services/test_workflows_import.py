@@ -95,6 +95,18 @@ def test_several_workflows_arrive_together_and_see_each_other(cast):
     assert done.ignored == ("README.md",)
 
 
+def test_files_that_nobody_reads_are_named_by_an_import(cast):
+    folder = {f"plan/{path}": data for path, data in FOLDER.items()}
+    strays = {"plan/notes.txt": b"x", "plan/docs/why.md": b"x", "plan/activities/extra.txt": b"x", "loose.txt": b"x"}
+
+    done = import_files(cast.bob, {**folder, **strays})
+
+    assert done.read_by_nobody == tuple(sorted(strays))
+    (saved,) = done.workflows
+    told = [problem.file for problem in saved.revision.problems if problem.code == "unknown_file"]
+    assert [f"plan/{file}" for file in told] == sorted(strays.keys() - {"loose.txt"})
+
+
 def test_importing_again_adds_a_revision_only_when_something_changed(cast):
     import_files(cast.bob, {"review.json": as_json(document())})
     (same,) = import_files(cast.bob, {"review.json": as_json(document())}).workflows

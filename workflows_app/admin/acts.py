@@ -146,9 +146,8 @@ def _import(order: Order) -> Done:
         _refuse_same_names(names)
         files = {name: each.read() for name, each in zip(names, uploads, strict=True)}
         done = importing.import_files(actor=order.actor, files=files, options=options, now=order.now)
-    warnings = (
-        (f"Not read, because they belong to no workflow: {', '.join(done.ignored[:10])}.",) if done.ignored else ()
-    )
+    unread = ", ".join(done.read_by_nobody[:10])
+    warnings = (f"Not read, because no workflow has a use for them: {unread}.",) if unread else ()
     saved = done.workflows
     if len(saved) == 1:
         return Done(message=f"{saved[0].workflow.title} is a draft now.", warnings=warnings, url=_editor_url(saved[0]))

@@ -199,7 +199,7 @@ class ImportedAnswer(Shape, frozen=True):
     @staticmethod
     def of(value: ImportedWorkflow) -> "ImportedAnswer":
         return ImportedAnswer(
-            workflows=[SavedAnswer.of(saved) for saved in value.workflows], ignored=list(value.ignored)
+            workflows=[SavedAnswer.of(saved) for saved in value.workflows], ignored=list(value.read_by_nobody)
         )
 
 

@@ -125,12 +125,15 @@ def attached_to(program: Program) -> frozenset[tuple[str, ContentKind]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compilation:
-    """Either a program with warnings, or problems of which at least one is an error. Never both missing."""
+    """Either a program with warnings, or problems of which at least one is an error. Never both missing. `unread` are the files
+    that nobody reads.
+    """
 
     program: Program | None
     workflow_id: str
     problems: tuple[WorkflowProblem, ...]
     contents: tuple[SourceContent, ...] = ()
+    unread: tuple[str, ...] = ()
 
     @property
     def errors(self) -> tuple[WorkflowProblem, ...]:

@@ -216,10 +216,15 @@ class Saved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedWorkflow:
-    """`ignored` are files that belong to no workflow."""
+    """`ignored` are files that belong to no workflow, `unread` those that have no role in theirs and are kept with it."""
 
     workflows: tuple[Saved, ...]
     ignored: tuple[str, ...]
+    unread: tuple[str, ...] = ()
+
+    @property
+    def read_by_nobody(self) -> tuple[str, ...]:
+        return tuple(sorted((*self.ignored, *self.unread)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,6 +30,7 @@ class Compiled:
     workflow_hash: str | None
     problems: tuple[WorkflowProblem, ...]
     contents: tuple[SourceContent, ...]
+    unread: tuple[str, ...] = ()
 
     @property
     def error_count(self) -> int:
@@ -68,6 +69,7 @@ def compile_with(*, source: Source, library: Library, reading: SharedReading | N
         workflow_hash=None if program is None else workflow_hash(program),
         problems=done.problems,
         contents=() if program is None else done.contents,
+        unread=done.unread,
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import PurePosixPath
 
 from django.db import IntegrityError, transaction
 
@@ -79,7 +80,12 @@ def _import(actor: Actor, files: Mapping[str, bytes], options: ImportOptions, no
         if "workflow_id_unique_per_team" in str(error):
             raise taken(", ".join(arrival.compiled.workflow_id for arrival in arrivals)) from error
         raise
-    return ImportedWorkflow(workflows=saved, ignored=split.ignored)
+    unread = (
+        PurePosixPath(item.place, file).as_posix()
+        for item, arrival in zip(split.workflows, arrivals, strict=True)
+        for file in arrival.compiled.unread
+    )
+    return ImportedWorkflow(workflows=saved, ignored=split.ignored, unread=tuple(unread))
 
 
 def _lock(actor: Actor, arrivals: Sequence["_Arrival"]) -> None:

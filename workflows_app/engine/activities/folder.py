@@ -1,12 +1,11 @@
 """Which file of a workflow folder plays which part. Names only: nothing here opens a file."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePosixPath
 
-from teams_app.engine.closest import closest
 from workflows_app.engine.activities.documents import MARKDOWN, STRUCTURED, suffix_of
 from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem, did_you_mean
 from workflows_app.engine.safe_paths import same_file, shown_path
@@ -22,6 +21,7 @@ _DOCUMENTATION = re.compile(r"(?:readme|licen[cs]e|notice|changelog|copying)(?:\
 _README = "readme."
 _RESOURCES = "resources"
 _LEGACY_RESOURCES = "guides"
+_MOST_STRAYS = 100
 
 
 class FolderPart(StrEnum):
@@ -66,11 +66,14 @@ class FolderEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folder:
-    """The files of one workflow by their part, each part in order. `owner` is the workflow's id."""
+    """The files of one workflow by their part, each part in order. `owner` is the workflow's id, `unread` are the files that
+    nobody reads.
+    """
 
     owner: str
     entries: tuple[FolderEntry, ...]
     problems: tuple[WorkflowProblem, ...]
+    unread: tuple[str, ...] = ()
 
     def of(self, *parts: FolderPart) -> Iterator[FolderEntry]:
         return (entry for entry in self.entries if entry.part in parts)
@@ -96,15 +99,27 @@ def sort_files(
     if any(path.startswith(f"{_RESOURCES}/") for path in files):
         del folders[_LEGACY_RESOURCES]
     entries: list[FolderEntry] = []
-    problems: list[WorkflowProblem] = []
+    strays: list[WorkflowProblem] = []
     for path, data in sorted(files.items()):
         found = _sorted_in(path, data, prefix, entry, folders)
         if isinstance(found, FolderEntry):
             entries.append(found)
         elif found is not None:
-            problems.append(found)
-    problems.extend(_twins(files, prefix))
-    return Folder(owner=owner, entries=tuple(sorted(entries, key=_order)), problems=tuple(problems))
+            strays.append(found)
+    return Folder(
+        owner=owner,
+        entries=tuple(sorted(entries, key=_order)),
+        problems=(*_told(strays), *_twins(files, prefix)),
+        unread=tuple(stray.file for stray in strays),
+    )
+
+
+def _told(strays: Sequence[WorkflowProblem]) -> Iterator[WorkflowProblem]:
+    """So many by their names: what else is wrong with the folder is not to be lost among them."""
+    yield from strays[:_MOST_STRAYS]
+    if len(strays) > _MOST_STRAYS:
+        message = f"{len(strays)} files are not read; {_MOST_STRAYS} are listed."
+        yield WorkflowProblem(code=ProblemCode.UNKNOWN_FILE, message=message, severity=Severity.WARNING)
 
 
 def _twins(files: Mapping[str, bytes], prefix: str) -> Iterator[WorkflowProblem]:
@@ -132,12 +147,12 @@ def _sorted_in(
     part, rest = _part_at(path, folders)
     if _DOCUMENTATION.fullmatch(name) and not _is_asked_for(part, name):
         return None
+    if part is None and (path.startswith(".") or "/." in path):
+        return None
     if "/" not in path:
         return _at_top(path, data, prefix, entry)
     if part is None:
         top = path.partition("/")[0]
-        if suffix_of(path) not in STRUCTURED and closest(top, folders) is None:
-            return None
         return _ignored(prefix, path, f"No folder {top!r} is known.", did_you_mean(top, folders))
     reason = _refusal(part, rest)
     if reason:
@@ -170,7 +185,7 @@ def _at_top(path: str, data: bytes, prefix: str, entry: str | None) -> FolderEnt
             part=FolderPart.WORKFLOW, file=f"{prefix}{path}", path=path, place=path, index="", name=stem, data=data
         )
     if suffix_of(path) not in STRUCTURED:
-        return None
+        return _ignored(prefix, path, f"Beside {entry or 'the document of a workflow'} only folders are read.", "")
     if stem == _RULES_STEM:
         return FolderEntry(
             part=FolderPart.RULES, file=f"{prefix}{path}", path=path, place=path, index="", name=stem, data=data

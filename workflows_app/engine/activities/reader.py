@@ -164,6 +164,7 @@ class _Compiler:
             workflow_id=self._definition.id,
             problems=self._findings.listed(),
             contents=() if broken else _unique(contents),
+            unread=self._folder.unread,
         )
 
     def _untyped(self, read: list[ReadActivity]) -> frozenset[str]:
