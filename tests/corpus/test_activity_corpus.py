@@ -153,7 +153,7 @@ def test_a_step_whose_skill_is_broken_says_which_file_to_mend():
 def test_legacy_reading_has_the_skill_whose_key_stands_twice():
     compilation = compile_corpus("navigation", "work-package", Strictness.LEGACY)
     assert find_skill(program=compilation.program, reference="pr-review-response").owner == "work-package"
-    assert [(p.file, p.line) for p in compilation.warnings if p.code is ProblemCode.LENIENT_TOON] == [
+    assert [(p.file, p.line) for p in compilation.warnings if p.code is ProblemCode.DUPLICATE_KEY] == [
         ("skills/02-pr-review-response.toon", 31)
     ]
 

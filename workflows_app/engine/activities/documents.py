@@ -5,7 +5,7 @@ decoder tells it, a line. No function raises.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
@@ -47,6 +47,7 @@ _FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | r
 _HEADING = re.compile(r"^#[ \t]+(.+)$", re.MULTILINE)
 # Of what the decoder says.
 _TOO_LONG_NUMBER = re.compile(r"^Exceeds the limit|^Number .* is out of range")
+_TWICE = re.compile(r"Duplicate (key|field name) ['\"](.+)['\"]", re.DOTALL)
 _REASONS = {
     "too_large": ProblemCode.TOO_LARGE,
     "too_deep": ProblemCode.TOO_DEEP,
@@ -299,7 +300,7 @@ def _lenient_places(text: str, file: str, first: toon_format.ToonDecodeError, to
     lines = text.split("\n")
     error: toon_format.ToonDecodeError | None = first
     while error is not None and len(warnings) < _MAX_LENIENT_PLACES:
-        warnings.append(_lenient_place(error, file))
+        warnings.extend(_lenient_place(error, file))
         is_mended = _mend(lines, error) and together.take_again(len(text))
         error = _refused_place(lines, together) if is_mended else None
     return tuple(dict.fromkeys(warnings))
@@ -315,8 +316,12 @@ def _refused_place(lines: list[str], together: DecodedTogether) -> toon_format.T
     return None
 
 
-def _lenient_place(error: toon_format.ToonDecodeError, file: str) -> WorkflowProblem:
-    return WorkflowProblem(
+def _lenient_place(error: toon_format.ToonDecodeError, file: str) -> Iterator[WorkflowProblem]:
+    twice = _TWICE.fullmatch(error.msg)
+    if twice:
+        yield from _told_twice([(twice[2], error.line)], file)
+        return
+    yield WorkflowProblem(
         code=ProblemCode.LENIENT_TOON,
         message=f"Read although it is not strict TOON: {error.msg}.",
         severity=Severity.WARNING,
@@ -332,10 +337,14 @@ def _mend(lines: list[str], error: toon_format.ToonDecodeError) -> bool:
         return False
     index = error.line - 1
     before = lines[index]
-    twice = re.fullmatch(r"Duplicate key '(.+)'", error.msg)
+    twice = _TWICE.fullmatch(error.msg)
     length = re.fullmatch(r"Declared length (\d+) but found (\d+)", error.msg)
-    if twice:
-        lines[index] = re.sub(rf'^(\s*(?:- )?"?){re.escape(twice[1])}', rf"\g<1>line{error.line}", before, count=1)
+    if twice and twice[1] == "field name":
+        columns, brace, rest = before.partition("}")
+        at = columns.rfind(twice[2])
+        lines[index] = f"{columns[:at]}line{error.line}at{at}{columns[at + len(twice[2]) :]}{brace}{rest}"
+    elif twice:
+        lines[index] = re.sub(rf'^(\s*(?:- )?"?){re.escape(twice[2])}', rf"\g<1>line{error.line}", before, count=1)
     elif length:
         lines[index] = re.sub(rf"\[{length[1]}(:?[\t|]?)\]", rf"[{length[2]}\g<1>]", before, count=1)
     elif error.msg.startswith("Blank line"):
