@@ -1,8 +1,10 @@
 """Aliases, contracts and bindings: what a team adds, and what it changes in the programs that run."""
 
+import json
+
 import pytest
 
-from tests.workflow_cast import NOW, create, make_cast, publish
+from tests.workflow_cast import NOW, create, document, make_cast, publish, source_of
 
 pytestmark = pytest.mark.django_db
 
@@ -335,3 +337,68 @@ def test_a_binding_that_leads_nowhere_is_refused_and_changes_nothing(slotted, gi
     assert refusal.value.code in {"NOT_FOUND", "VALIDATION_ERROR"}
     assert not Binding.objects.exists()
     assert not Variant.objects.exists()
+
+
+def accepting(default, *kinds, workflow_id="team.asks"):
+    slot = {"slotId": "look", "purpose": "How to look at it", "default": default, "acceptedKinds": [*kinds]}
+    return document(workflow_id, **{**SLOTTED, "extensionPoints": [slot]})
+
+
+def told_everywhere(cast, tmp_path, written, *others):
+    """The problems of one source by every way by which it is read: checked, imported alone, imported with others, and on a disk."""
+    from workflows_app.engine.source import Origin, Strictness
+    from workflows_app.management.offline import compile_paths
+    from workflows_app.services.importing import ImportOptions, import_files
+    from workflows_app.services.workflows import validate_source
+
+    files = {f"{each['id']}.json": json.dumps(each).encode() for each in (written, *others)}
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    mine = f"{written['id']}.json"
+    yield "checked", validate_source(actor=cast.bob, source=source_of(written)).problems
+    for arriving in ({mine: files[mine]}, files):
+        done = import_files(actor=cast.bob, files=arriving, options=ImportOptions(), now=NOW)
+        yield from (
+            (f"imported with {len(arriving)}", saved.revision.problems)
+            for saved in done.workflows
+            if saved.workflow.workflow_id == written["id"]
+        )
+    found = compile_paths(paths=[tmp_path], origin=Origin.TEAM, strictness=Strictness.STRICT)
+    yield from (("on a disk", each.problems) for each in found.results if each.place.endswith(mine))
+
+
+@pytest.mark.parametrize("state", ["published", "a draft"])
+@pytest.mark.parametrize("default", ["routine-first", "team.routine-first"])
+def test_a_routine_is_called_one_by_whichever_name_and_way_it_is_found(cast, tmp_path, default, state):
+    create(cast.bob, "team.routine-first")
+    if state == "published":
+        publish(cast.bob, "team.routine-first")
+    others = (document("team.routine-first"), document("team.plain"))
+
+    for kinds, told in (("routine",), 0), (("workflow",), 1), (("routine", "workflow"), 0):
+        ways = list(told_everywhere(cast, tmp_path, accepting(default, *kinds), *others))
+
+        assert len(ways) == 4
+        for way, problems in ways:
+            found = [problem.message for problem in problems if problem.code.value == "bad_value"]
+            assert len(found) == told, (way, kinds, found)
+            assert all("is a routine" in message for message in found)
+
+
+@pytest.mark.parametrize("default", ["plain", "team.plain"])
+def test_a_workflow_is_not_called_a_routine(cast, tmp_path, default):
+    create(cast.bob, "team.plain")
+
+    for way, problems in told_everywhere(cast, tmp_path, accepting(default, "routine"), document("team.plain")):
+        assert [problem.message[-14:] for problem in problems if problem.code.value == "bad_value"] == [
+            "is a workflow."
+        ], way
+
+
+def test_an_alias_of_a_routine_is_a_routine(slotted):
+    from workflows_app.services.extensions import set_alias
+    from workflows_app.services.workflows import validate_source
+
+    set_alias(actor=slotted.bob, alias="looking", workflow_id="team.routine-first", now=NOW)
+
+    assert validate_source(actor=slotted.bob, source=source_of(accepting("looking", "routine"))).problems == ()

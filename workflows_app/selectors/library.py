@@ -45,7 +45,9 @@ def library_for(*, actor: Actor, source_format: SourceFormat, workflow_id: str) 
     match source_format:
         case SourceFormat.STEPS_JSON:
             routines = _ReadWhenAsked(_routines(chosen, names), _document_of)
-            return replace(library, routines=routines, routine_ids=frozenset(chosen))
+            drafts = {row.workflow_id: row.published_id for row in rows if _is_routine_row(row)}
+            known = (drafts, names.nearby(drafts), names.aliased(drafts))
+            return replace(library, routines=routines, routine_ids=frozenset(name for some in known for name in some))
         case SourceFormat.ACTIVITY_FOLDER:
             folders = names.aliased(chosen) | chosen | names.nearby(chosen)
             return replace(library, folders=_ReadWhenAsked(folders, files_of))
@@ -93,6 +95,11 @@ def routine_name(workflow_id: str) -> str:
 
 def contract_of(definition: bytes) -> Contract:
     return msgspec.json.decode(definition, type=Contract)
+
+
+def _is_routine_row(row: Workflow) -> bool:
+    """Published or not; of a draft that does not compile nobody has said what it is but its id."""
+    return row.family == Family.STEPS and is_routine(row.workflow_id)
 
 
 def _is_wanted(row: Workflow, source_format: SourceFormat) -> bool:

@@ -143,10 +143,11 @@ def _unreadable(error: UnreadableJsonError, data: bytes) -> WorkflowProblem:
 
 
 def _routine_ids(library: Library) -> frozenset[str]:
-    """The ids that the routines of the library have, and those that their names in template calls stand for."""
+    """The names that the routines of the library have, and those that their names in template calls stand for."""
     named = {f"{names.RESERVED_NAMESPACE}.{_ROUTINE_NAME}{name}" for name in library.routines}
     if library.routine_ids is not None:
         return frozenset(named) | library.routine_ids
+    named.update(name for name in library.workflow_ids if _kind(name) is WorkflowKind.ROUTINE)
     for document in library.routines.values():
         said = document.get("id") if isinstance(document, dict) else None
         if isinstance(said, str):
