@@ -150,11 +150,26 @@ def handle_exception(error: Exception, context: dict[str, Any]) -> HttpResponse:
     """Every way in which an endpoint can fail becomes a row of the table; nothing else reaches a client."""
     request = context["request"]._request  # noqa: SLF001  the Django request behind DRF's
     refusal = refusal_of(error)
+    if isinstance(refusal, UnsupportedMediaTypeError | _NoJsonError):
+        refusal = _with_types(refusal, context.get("view"))
     if refusal is None:
         log.error("unhandled_error", exc_info=error)
         refusal = refusals.internal_error()
     request.META[REFUSED_WITH] = refusal.code
     return refusals.problem_response(request=request, error=refusal)
+
+
+class _NoJsonError(InvalidInputError):
+    """What was said to be JSON is none, and may be something else that is read here."""
+
+
+def _with_types(refusal: WorkrailError, view: Any) -> WorkrailError:
+    """The same, with the types of body that this address reads, where JSON is not the only one."""
+    types = [parser.media_type for parser in getattr(view, "parser_classes", ())]
+    if len(types) < 2:
+        return refusal
+    advice = f"Say in Content-Type what the body is: {', '.join(types[:-1])} or {types[-1]}."
+    return type(refusal)(refusal.message, suggestion=advice, details=refusal.details)
 
 
 def refusal_of(error: Exception) -> WorkrailError | None:
@@ -209,7 +224,9 @@ def _read_json(data: bytes) -> Any:
             data, max_bytes=settings.MAX_BODY_BYTES, max_depth=settings.MAX_BODY_DEPTH, max_values=MAX_VALUES
         )
     except UnreadableJsonError as error:
-        raise InvalidInputError(
+        # A small zip may be UTF-8 throughout.
+        is_other = error.reason == "not_utf8" or data.startswith((b"PK", b"\x1f\x8b"))
+        raise (_NoJsonError if is_other else InvalidInputError)(
             error.message,
             suggestion="Send one JSON document in UTF-8.",
             details={"reason": error.reason, "offset": error.offset},

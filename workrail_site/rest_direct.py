@@ -91,7 +91,7 @@ class RestDirect:
             direct.authenticate()
             response = target.handler(view, direct, **target.match.kwargs)
         except Exception as error:  # noqa: BLE001  as the framework does: whatever fails becomes a row of the table of errors
-            response = handle_exception(error, {"request": direct})
+            response = handle_exception(error, {"request": direct, "view": view})
         response["Allow"] = target.allow
         return response
 

@@ -1,8 +1,10 @@
 """Workflows by REST: what each endpoint answers, refuses and costs."""
 
 import base64
+import gzip
 import io
 import json
+import re
 import zipfile
 
 import pytest
@@ -205,6 +207,49 @@ def test_an_archive_is_imported_however_it_is_sent(key, way):
     assert sent.status_code == 201, sent.content
     (saved,) = sent.json()["workflows"]
     assert (saved["workflow"]["id"], saved["workflow"]["state"]) == ("team.folder", "draft")
+
+
+PACKED = {
+    "a zip": lambda: zipped(FOLDER),
+    "a gzip": lambda: gzip.compress(b"\0" * 1024),
+    "a bundle": lambda: b'{"bundle": 1}',
+}
+NO_TYPE_OF_OURS = (
+    *("application/x-www-form-urlencoded", "application/octet-stream", "application/x-zip-compressed"),
+    *("application/x-gzip", "text/plain", "nonsense"),
+)
+SAID_JSON = "application/json; charset=utf-8"
+
+
+def next_move(response, status):
+    assert response.status_code == status, response.content
+    return response.json()["details"]["suggestion"]
+
+
+@pytest.mark.parametrize("packed", PACKED)
+@pytest.mark.parametrize("said", NO_TYPE_OF_OURS)
+def test_a_body_of_an_unknown_type_is_refused_with_the_types_that_are_read_there(key, packed, said):
+    move = next_move(key.send("POST", "/import", PACKED[packed](), content_type=said), 415)
+
+    for kind in ("application/zip", "application/x-tar", "application/gzip", "multipart/form-data", "application/json"):
+        assert kind in move
+
+
+def test_an_archive_that_is_said_to_be_json_is_refused_with_the_types_that_are_read_there(key):
+    assert "application/zip" in next_move(key.send("POST", "/import", zipped(FOLDER), content_type=SAID_JSON), 400)
+
+    broken = key.send("POST", "/import", b'{"files": }', content_type=SAID_JSON)
+    elsewhere = key.send("POST", "", b"\xff", content_type=SAID_JSON)
+
+    assert {next_move(each, 400) for each in (broken, elsewhere)} == {"Send one JSON document in UTF-8."}
+
+
+def test_the_type_that_is_named_is_the_next_move(key):
+    move = next_move(key.send("POST", "/import", zipped(FOLDER), content_type="application/octet-stream"), 415)
+
+    named = re.search("application/zip", move)[0]
+
+    assert key.send("POST", "/import", zipped(FOLDER), content_type=named).status_code == 201
 
 
 def test_an_archive_that_is_the_body_takes_its_options_from_the_query(key):
