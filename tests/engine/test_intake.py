@@ -1,7 +1,9 @@
 """Archives and directories are let in whole, or refused with a code before anything of them is kept."""
 
+import bz2
 import gzip
 import io
+import lzma
 import stat
 import struct
 import tarfile
@@ -270,6 +272,38 @@ def test_methods_whose_size_cannot_be_bounded_are_refused(compression):
 def test_what_is_no_archive_is_refused(data, filename):
     (problem,) = refused(data, filename)
     assert (problem.code, problem.file) == (ProblemCode.BAD_ARCHIVE, filename)
+
+
+OTHERS = {
+    "xz": lzma.compress(tarred([("a", b"x")], packed=False)),
+    "lzma": lzma.compress(tarred([("a", b"x")], packed=False), format=lzma.FORMAT_ALONE),
+    "bzip2": bz2.compress(tarred([("a", b"x")], packed=False)),
+    "zstd": b"\x28\xb5\x2f\xfd" + bytes(600),
+    "7z": b"7z\xbc\xaf\x27\x1c" + bytes(600),
+    "rar": b"Rar!\x1a\x07\x01\x00" + bytes(600),
+}
+
+
+@pytest.mark.parametrize("filename", ["a.tar.xz", "archive.tar", "archive.zip", "a.tgz", "a"])
+@pytest.mark.parametrize("form", OTHERS)
+def test_an_archive_of_another_form_is_named_and_which_are_read(form, filename):
+    (problem,) = refused(OTHERS[form], filename)
+
+    assert (problem.code, problem.file) == (ProblemCode.BAD_ARCHIVE, filename)
+    assert form in problem.message
+    assert "damaged" not in problem.message
+    assert all(read in f"{problem.message} {problem.suggestion}" for read in (".zip", ".tar", ".tar.gz"))
+
+
+def test_a_gzip_of_something_else_than_a_tar_is_not_called_damaged():
+    (problem,) = refused(gzip.compress(b'{"id": "team.plan"}' * 100, mtime=0), "plan.json.gz")
+
+    assert "no tar" in problem.message
+    assert ".tar.gz" in problem.suggestion
+
+
+def test_what_is_damaged_is_to_be_packed_again():
+    assert "again" in refused(zipped([("a", b"hello world")])[:-8])[0].suggestion
 
 
 def test_an_archive_that_was_cut_is_refused():

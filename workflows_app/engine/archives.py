@@ -34,6 +34,15 @@ _ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 _ZIP_ENTRY = b"PK\x01\x02"
 _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_WINDOW = 31
+# Sound, and of another form, whatever it is called.
+_OTHERS = {
+    b"\xfd7zXZ\x00": "xz",
+    b"\x5d\x00\x00": "lzma",
+    b"BZh": "bzip2",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"7z\xbc\xaf\x27\x1c": "7z",
+    b"Rar!\x1a\x07": "rar",
+}
 _ENCRYPTED = 0x1 | 0x40
 _SAYS_UTF8 = 0x800
 _RECORDS = frozenset({tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE})
@@ -67,18 +76,33 @@ def read_archive(*, data: bytes, filename: str) -> Iterator[tuple[str, bytes]]:
         if data.startswith(_ZIP_MAGIC):
             yield from _zip(data)
         elif data.startswith(_GZIP_MAGIC):
-            yield from _tar(_inflated(data))
-        elif data[_TAR_MAGIC] == b"ustar" or filename.lower().endswith(".tar"):
+            yield from _tar(_tar_in(_inflated(data), filename))
+        elif data[_TAR_MAGIC] == b"ustar":
+            yield from _tar(data)
+        elif form := next((form for magic, form in _OTHERS.items() if data.startswith(magic)), ""):
+            raise _not_read(f"The file is packed as {form}, which is not read.", filename)
+        elif filename.lower().endswith(".tar"):
             yield from _tar(data)
         else:
-            raise RefusedError(
-                ProblemCode.BAD_ARCHIVE,
-                "The file is neither a zip nor a tar nor a tar.gz.",
-                path=filename,
-                suggestion="Pack the folder of the workflow as .zip or .tar.gz.",
-            )
+            raise _not_read("The file is neither a zip nor a tar nor a tar.gz.", filename)
     except _DAMAGED as error:
-        raise RefusedError(ProblemCode.BAD_ARCHIVE, "The archive is damaged.", path=filename) from error
+        message, advice = "The archive is damaged.", "Pack the folder of the workflow again, and send it whole."
+        raise RefusedError(ProblemCode.BAD_ARCHIVE, message, path=filename, suggestion=advice) from error
+
+
+def _not_read(message: str, filename: str) -> RefusedError:
+    advice = "Pack the folder of the workflow as .zip, .tar or .tar.gz."
+    return RefusedError(ProblemCode.BAD_ARCHIVE, message, path=filename, suggestion=advice)
+
+
+def _tar_in(inflated: bytes, filename: str) -> bytes:
+    """What has no header of a tar at its beginning is something else; the oldest tars do not say what they are."""
+    if inflated[_TAR_MAGIC] != b"ustar" and inflated[: tarfile.BLOCKSIZE].strip(b"\x00"):
+        try:
+            tarfile.TarInfo.frombuf(inflated[: tarfile.BLOCKSIZE], "utf-8", "surrogateescape")
+        except tarfile.TarError:
+            raise _not_read("The gzip holds no tar.", filename) from None
+    return inflated
 
 
 class Meter:
