@@ -67,6 +67,24 @@ def test_a_problem_stands_at_its_line_and_is_mended_by_a_button(ann):
     assert row.revisions.count() == 1
 
 
+@pytest.mark.parametrize(
+    ("step", "wrong", "right"),
+    [("- id: a\n  nmae: A\n", "nmae", "name"), ("- id: a\n  Kind: loop\n  loopType: while\n", "Kind", "kind")],
+)
+def test_a_misspelt_key_of_an_activity_stands_at_its_line_and_is_mended_there(ann, step, wrong, right):
+    _, url = made(ann, format="activity_folder")
+    activity = f"id: begin\nversion: 1.0.0\nname: Begin\nsteps:\n{step}"
+    about = "id: team.plan\nversion: 0.2.0\ntitle: Plan\ninitialActivity: begin\n"
+    changed = json.dumps({"workflow.yaml": about, "workflow.toon": None, "activities/01-begin.toon": None})
+    form = typed(activity, path="activities/01-begin.yaml", changed=changed)
+
+    page = text(ann.post(url, form))
+    (button, *_) = re.findall(r'value="(change:\d+)"', page)
+    mended = html.unescape(text(ann.post(url, {**form, "do": button})))
+
+    assert activity.replace(wrong, right) in mended
+
+
 def test_a_problem_of_an_activity_stands_at_its_line_and_is_mended_there(ann):
     """Also where the same words stand further up."""
     _, url = made(ann, format="activity_folder")

@@ -7,7 +7,7 @@ from itertools import islice, takewhile
 
 from workflows_app.admin.words import ShownProblem
 from workflows_app.engine.activities.documents import STRUCTURED, suffix_of
-from workflows_app.engine.places import line_at, lines_in, lines_of_text, replacement
+from workflows_app.engine.places import line_at, lines_in, lines_of_text, path_written, replacement
 from workflows_app.engine.problems import WorkflowProblem
 
 MOST_LINES = 5_000
@@ -98,7 +98,8 @@ def _placed(
     file = problem.file if problem.file in written else first
     line, lines = problem.line, written.get(file, ())
     if line is None:
-        line = line_at(lines=indexes.get(file, {}), path=problem.path) or (1 if lines else None)
+        path = path_written(path=problem.path, suggestion=problem.suggestion)
+        line = line_at(lines=indexes.get(file, {}), path=path) or (1 if lines else None)
     said = lines[line - 1] if line is not None and 0 < line <= len(lines) else ""
     changed = replacement(message=problem.message, suggestion=problem.suggestion, line=said)
     wrong, right = changed or ("", "")

@@ -18,6 +18,7 @@ _QUOTED = re.compile(r"['`]([^'`\n]{1,80})['`]|\{\{\s*([\w.]{1,80})\s*\}\}")
 # Of a path that is told: whoever nests or names more has each place told of the nearest one around it.
 _PATH_CHARACTERS = 400
 _MEANT = re.compile(r"Did you mean '([^'\n]{1,80})'\?")
+_INSTEAD = re.compile(r"Write (?:it|'([^'\n]{1,80})') instead of '([^'\n]{1,80})'\.")
 
 
 def lines_of_text(text: str) -> list[str]:
@@ -195,12 +196,22 @@ def line_at(*, lines: Mapping[str, int], path: str) -> int | None:
     return 1 if lines else None
 
 
+def path_written(*, path: str, suggestion: str) -> str:
+    """Where a problem is found: that of a key which is misspelt, at the key that stands there."""
+    instead = _INSTEAD.fullmatch(suggestion)
+    return path if instead is None else f"{path.rpartition('.')[0]}.{instead[2]}".removeprefix(".")
+
+
 def replacement(*, message: str, suggestion: str, line: str) -> tuple[str, str] | None:
     """What stands in the line and what was meant, when the suggestion names one word."""
+    said = [quoted or braced for quoted, braced in _QUOTED.findall(message)]
+    instead = _INSTEAD.fullmatch(suggestion)
+    if instead is not None:
+        right = instead[1] or next(iter(said), "")
+        return (instead[2], right) if right and instead[2] in line else None
     meant = _MEANT.search(suggestion)
     if meant is None:
         return None
-    said = [quoted or braced for quoted, braced in _QUOTED.findall(message)]
     # Of others the message speaks too: of what uses it, and of what it stands in.
     wrong = closest(meant[1], (word for word in said if word != meant[1]))
     return None if wrong is None or wrong not in line else (wrong, meant[1])

@@ -8,7 +8,7 @@ from django.core.management.base import CommandError
 
 from workflows_app.engine.intake import normalise_paths, unpack
 from workflows_app.engine.packing import authored_id, by_folder, split_workflows
-from workflows_app.engine.places import line_at, lines_in
+from workflows_app.engine.places import line_at, lines_in, path_written
 from workflows_app.engine.problems import Severity, WorkflowProblem
 from workflows_app.engine.source import Origin, Source, Strictness
 from workflows_app.selectors.bundled import BUNDLED_ROOT, links_in, read_bundled, read_folder
@@ -91,11 +91,15 @@ def at_lines(problems: tuple[WorkflowProblem, ...], files: Mapping[str, bytes]) 
     wrong = {problem.file or only for problem in problems if problem.path}
     indexes = {file: lines_in(file, files[file].decode("utf-8", "replace")) for file in wrong if file in files}
     return tuple(
-        replace(problem, line=line_at(lines=indexes[file], path=problem.path))
+        replace(problem, line=_line_of(problem, indexes[file]))
         if problem.path and problem.line is None and (file := problem.file or only) in indexes
         else problem
         for problem in problems
     )
+
+
+def _line_of(problem: WorkflowProblem, lines: Mapping[str, int]) -> int | None:
+    return line_at(lines=lines, path=path_written(path=problem.path, suggestion=problem.suggestion))
 
 
 def links_at(path: Path) -> tuple[Path, ...]:
