@@ -63,11 +63,17 @@ class FolderFindings:
         """The nearest known name, or some of those there are, with what stands `before` each; nothing once too many names were
         compared.
         """
-        if self._comparisons <= 0:
+        if not self.may_compare(0):
             return ""
         names = {name for names in known for name in names if len(name) <= SHOWN_CHARS}
         self._comparisons -= len(names) + 1
         return did_you_mean(word[:SHOWN_CHARS], names, before=before)
+
+    def may_compare(self, names: int) -> bool:
+        """Count so many comparisons; False once too many were made."""
+        may = self._comparisons > 0
+        self._comparisons -= names
+        return may
 
     @property
     def is_full(self) -> bool:

@@ -149,7 +149,7 @@ class FolderShape:
         )
 
     def _meant_as(self, key: str, names: Iterable[str]) -> str:
-        if self._value.get(key) is not None:
+        if self._value.get(key) is not None or not self.findings.may_compare(min(len(self._value), _MOST_COMPARED)):
             return ""
         untaken = (name for name in islice(names, _MOST_COMPARED) if name not in self._taken)
         return next((name for name in untaken if closest(name, (key,), like_enough=_MISSPELT)), "")

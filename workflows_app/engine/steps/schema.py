@@ -56,7 +56,7 @@ _PROMPTS = ("prompt", "promptBlocks", "templateCall")
 @shape.said_as({"$ref": "#/$defs/standardStep"})
 def _standard_step(value: Any, path: str, findings: StepFindings) -> Any:
     given = [key for key in _PROMPTS if key in value] if isinstance(value, dict) else [""]
-    if not given and not any(shape.misspelt(value, key, _STEP_FIELDS) for key in _PROMPTS):
+    if not given and not any(shape.misspelt(value, key, _STEP_FIELDS, findings) for key in _PROMPTS):
         message = "A step needs `prompt`, `promptBlocks` or `templateCall`."
         findings.error(ProblemCode.MISSING_KEY, f"{path}.prompt", message)
     if len(given) > 1:
@@ -107,7 +107,7 @@ def _any_step(value: Any, path: str, findings: StepFindings) -> Any:
 def _typed_step(value: Any, path: str, findings: StepFindings) -> Any:
     kind = value.get("type") if isinstance(value, dict) else None
     match kind:
-        case None if isinstance(value, dict) and (instead := _type_otherwise(value)):
+        case None if isinstance(value, dict) and (instead := _type_otherwise(value, findings)):
             message = f"{shown(instead)} is not a key of a step."
             findings.error(ProblemCode.UNKNOWN_KEY, join(path, instead), message, shape.did_mean("type"))
             return shape.DROPPED
@@ -123,9 +123,9 @@ def _typed_step(value: Any, path: str, findings: StepFindings) -> Any:
             return shape.DROPPED
 
 
-def _type_otherwise(value: dict[str, Any]) -> str:
+def _type_otherwise(value: dict[str, Any], findings: StepFindings) -> str:
     """The key that says the type and is not quite called so."""
-    instead = shape.misspelt(value, "type", _STEP_FIELDS)
+    instead = shape.misspelt(value, "type", _STEP_FIELDS, findings)
     return instead if value.get(instead) in ("loop", "parallel") else ""
 
 

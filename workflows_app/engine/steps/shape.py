@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from teams_app.engine.closest import closest
 from workflows_app.engine.problems import ProblemCode
-from workflows_app.engine.steps.findings import StepFindings, join, shown
+from workflows_app.engine.steps.findings import MAX_SUGGESTIONS, StepFindings, join, shown
 
 DROPPED: Final[Any] = object()
 MAX_UNKNOWN_KEYS = 10
@@ -192,7 +192,7 @@ def record(
         known = [key for key in fields if key in value]
         checked = {key: fields[key](value[key], f"{path}.{key}" if path else key, findings) for key in known}
         missing = [key for key in needed if key not in value]
-        meant = {instead: key for key in missing if (instead := misspelt(value, key, fields))}
+        meant = {instead: key for key in missing if (instead := misspelt(value, key, fields, findings))}
         for key in missing:
             if key not in meant.values():
                 findings.error(ProblemCode.MISSING_KEY, join(path, key), f"{name} needs the key `{key}`.")
@@ -207,8 +207,10 @@ def record(
     return check
 
 
-def misspelt(value: Mapping[str, Any], key: str, known: Collection[str]) -> str:
+def misspelt(value: Mapping[str, Any], key: str, known: Collection[str], findings: StepFindings) -> str:
     """The key that stands where this one is missing and is nearly it: that this one is missing is no second mistake."""
+    if findings.errors >= MAX_SUGGESTIONS:
+        return ""
     unknown = (name for name in islice(value, _MOST_COMPARED) if name not in known)
     return next((name for name in unknown if closest(name, (key,), like_enough=MISSPELT)), "")
 
