@@ -11,6 +11,7 @@ from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.multipartparser import MultiPartParserError
 from django.utils import timezone
 from rest_framework import exceptions
 from rest_framework.authentication import BaseAuthentication, CSRFCheck
@@ -187,15 +188,15 @@ def refusal_of(error: Exception) -> WorkrailError | None:
             return ForbiddenError("This is not permitted.", suggestion="Ask an owner of the team for a role that may.")
         case exceptions.NotFound() | Http404():
             return NotFoundError("There is nothing at this address.", suggestion="See /api/v1/schema.")
-        case exceptions.ParseError() | exceptions.ValidationError() | SuspiciousOperation():
+        case exceptions.ParseError() | exceptions.ValidationError() | SuspiciousOperation() | MultiPartParserError():
             return InvalidInputError("The request cannot be read.", suggestion="See /api/v1/schema.")
         case _:
             return refusals.database_refusal(error)
 
 
 def _require_csrf_proof(request: Request) -> None:
-    # No operation takes a form. The check would read one, look for its proof there, and leave nothing to refuse.
-    if request.method not in SAFE_METHODS and is_form_media_type(request.content_type or "") and _is_sent(request):
+    # The check reads a form and looks for its proof there, which leaves nothing to refuse of one that the operation does not take.
+    if request.method not in SAFE_METHODS and _is_form_for_nobody(request):
         raise exceptions.UnsupportedMediaType(request.content_type)
     check = CSRFCheck(_nothing)
     django_request = request._request  # noqa: SLF001  CSRF reads the cookies and form of Django's own request
@@ -208,8 +209,11 @@ def _require_csrf_proof(request: Request) -> None:
         )
 
 
-def _is_sent(request: Request) -> bool:
-    return request.META.get("CONTENT_LENGTH") not in {None, "", "0"} or "multipart" in request.content_type.lower()
+def _is_form_for_nobody(request: Request) -> bool:
+    kind = (request.content_type or "").partition(";")[0].strip().lower()
+    if not is_form_media_type(kind) or any(parser.media_type == kind for parser in request.parsers or ()):
+        return False
+    return "multipart" in kind or request.META.get("CONTENT_LENGTH") not in {None, "", "0"}
 
 
 def _nothing(_request: HttpRequest) -> HttpResponse:
