@@ -57,6 +57,7 @@ def _no_calls_of_other_tests(request):
 
         with recorder._writing:
             recorder._buffer.clear()
+            recorder._buffered_bytes = 0
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,7 @@
 transition that reads them.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sessions_app.engine.state import Snapshot
@@ -13,9 +13,9 @@ from workflows_app.engine.program import (
     Activity,
     Checkpoint,
     Condition,
-    ConditionMode,
     Effect,
     Gate,
+    Loop,
     Program,
     Step,
     Truthy,
@@ -140,8 +140,8 @@ def claimed_with(
 
 
 def as_chosen(*, program: Program, checkpoint: Checkpoint, chosen: Effect, snapshot: Snapshot) -> dict[str, Any]:
-    """The variables that a person's answer goes by: where an agent has claimed what another option sets, and the chosen one sets
-    nothing of it, that is as it was declared.
+    """The variables that a person's answer goes by: where an agent has said what another option sets, or what reads like it, and the
+    chosen one sets nothing of it, that is as it was declared.
     """
     variables, claimed, settled = dict(snapshot.variables), Names(snapshot.claimed), Names(snapshot.settled)
     others = [each.effect for each in checkpoint.options if each.effect is not None and checkpoint.human]
@@ -150,18 +150,42 @@ def as_chosen(*, program: Program, checkpoint: Checkpoint, chosen: Effect, snaps
         for effect in (others if snapshot.claimed else ())
         for name, value in effect.set_variable.items()
         if name not in chosen.set_variable and name not in settled and is_about(name, claimed)
-        if _says(name, placeholders.resolved(value, variables=variables), variables)
+        if _says(program, name, placeholders.resolved(value, variables=variables), variables)
     }
     return _as_declared(program, declined, variables) if declined else variables
 
 
-def _says(name: str, value: object, variables: Mapping[str, Any]) -> bool:
-    """Whether it is read as that value; what holds says the same as `true`."""
-    path = tuple(name.split("."))
-    found = conditions.lookup(path, variables=variables)
-    if not isinstance(value, bool) or found is conditions.MISSING:
-        return conditions.is_same_value(found, value)
-    return conditions.evaluate(Truthy(path=path), variables=variables, mode=ConditionMode.STRICT) is value
+def _says(program: Program, name: str, value: object, variables: Mapping[str, Any]) -> bool:
+    """Whether what is there says that value: it is the same, or some condition takes it for the same where it would not take what is
+    declared; where none reads it, nobody here tells the two apart.
+    """
+    if conditions.is_same_value(conditions.lookup(tuple(name.split(".")), variables=variables), value):
+        return True
+    read = [each for each in _read_anywhere(program) if _reads(each, name)]
+    chosen, declared = {**variables, name: value}, _as_declared(program, {name}, variables)
+
+    def holds(condition: Condition, found: Mapping[str, Any]) -> bool:
+        return conditions.evaluate(condition, variables=found, mode=program.conditions)
+
+    return not read or any(holds(each, variables) is holds(each, chosen) is not holds(each, declared) for each in read)
+
+
+def _reads(condition: Condition, name: str) -> bool:
+    return any(is_held(path, (name,)) or is_held(name, (path,)) for path in conditions.variables_of(condition))
+
+
+def _read_anywhere(program: Program) -> Iterator[Condition]:
+    """What any way, question, step, loop or mode goes by, in the smallest parts: what else must hold may come to hold."""
+    for activity in program.activities:
+        found = [condition for _, condition in walks.ways(activity)]
+        found += [checkpoint.condition for checkpoint in activity.checkpoints]
+        for item in walk_items(activity.body):
+            found += [] if isinstance(item, Gate) else [item.run_condition]
+            found += [item.condition, item.break_condition] if isinstance(item, Loop) else []
+        for condition in found:
+            yield from conditions.smallest_parts(condition)
+    for mode in program.modes:
+        yield Truthy(path=tuple(mode.activation_variable.split(".")))
 
 
 def _as_declared(program: Program, names: Collection[str], variables: Mapping[str, Any]) -> dict[str, Any]:

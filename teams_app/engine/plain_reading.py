@@ -24,6 +24,7 @@ _OTHERWISE_IN_ASCII = re.compile(rf"[%\\&](?:{_IN_ASCII})")
 _OTHERWISE = re.compile(rf"[%\\&{UNSEEN}{_WIDE}](?:(?<=[{UNSEEN}])[{UNSEEN}]*|{_IN_ASCII}|(?<![%\\&]))")
 _SHORT_CHARACTERS = 12
 _IN_OCTAL = re.compile(r"\\+([0-7]+)")
+_ZEROS = re.compile(r"(#[xX]?)0+(?=[0-9A-Fa-f])")
 _IN_HEX = re.compile(r"\\+(?:u|x)\{?([0-9A-Fa-f]+)")
 
 
@@ -154,7 +155,8 @@ def _letters_of(written: str) -> str:
             code, octal = _IN_HEX.match(written), _IN_OCTAL.match(written)
             read = chr(int(code[1], 16)) if code else chr(int(octal[1], 8)) if octal else written[-1]
         case "&":
-            read = html.unescape(written)
+            # Python reads no number of thousands of digits, be they zeros.
+            read = html.unescape(_ZEROS.sub(r"\1", written))
         case _:
             # Of what is not seen nothing is ASCII, however much of it stands together.
             read = normalised("NFKC", written) if len(written) == 1 else ""

@@ -551,6 +551,19 @@ def test_looking_for_secrets_writes_nothing_into_the_log(capfd, seed):
 ALL_KEYS = [key for key in [*ISSUED, *MADE, *UNHEARD, *map("".join, NEXT_TO)] if not holds_own_key(key)]
 
 
+@pytest.mark.parametrize("zeros", [0, 1, 4_290, 4_300, 50_000])
+@pytest.mark.parametrize(
+    "written", ["&#{}65;", "&#{}65", "&#x{}41;", "&#X{}41", "\\u{{{}41}}", "&#{};", "&#x{};", "&#{}"]
+)
+def test_a_character_that_is_written_with_any_number_of_zeros_is_read(written, zeros):
+    from teams_app.engine.redaction import hide_secrets, read_kept
+
+    text = f"a {written.format('0' * zeros)} b"
+
+    assert read_kept({"notes": text}).value == {"notes": text}
+    assert hide_secrets(text) == text
+
+
 @pytest.mark.parametrize("spelt", ["%41", "%2541", "\\u0041", "&#65;", "\u200b", "\uff21"])
 def test_a_text_is_read_plainly_once_however_many_keys_are_found_in_it(spelt):
     beside = spelt * (200_000 // len(spelt))

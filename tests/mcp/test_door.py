@@ -121,6 +121,17 @@ def test_a_body_beyond_the_limit_is_refused(wire):
 
 
 @pytest.mark.parametrize(
+    ("item", "times"), [(b"[[]],", 60_000), (b"{},", 120_000), (b'{"a":[]},', 60_000), (b'"a",', 120_000)]
+)
+@pytest.mark.parametrize("version", [HANDSHAKE, MODERN])
+def test_a_list_of_more_values_than_anybody_takes_is_refused_before_it_is_read(wire, item, times, version):
+    """It is no JSON, which whoever reads it first would say."""
+    response = wire.post(b"[" + item * times + b"no JSON", **{"MCP-Protocol-Version": version})
+
+    assert (response.status_code, code_of(response)) == (413, "PAYLOAD_TOO_LARGE"), response.text[:300]
+
+
+@pytest.mark.parametrize(
     ("body", "code"),
     [(b"{nonsense", -32700), (b"[]", -32600), (b'{"jsonrpc": "2.0", "id": 1}', -32600), (b"[" * 100_000, -32700)],
 )

@@ -71,8 +71,8 @@ def loads_strict(
     if len(raw) > max_bytes:
         raise UnreadableJsonError("too_large", f"The document has {len(raw)} bytes; at most {max_bytes} are read.")
     _refuse_deep(raw, max_depth)
-    if max_values is not None:
-        _refuse_many(raw, max_values)
+    if max_values is not None and has_more_values(raw, max_values):
+        raise _too_many(max_values)
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -197,14 +197,13 @@ def _refuse_deep(raw: bytes, max_depth: int) -> None:
         raise UnreadableJsonError("too_deep", f"The document nests deeper than {max_depth} levels.")
 
 
-def _refuse_many(raw: bytes, max_values: int) -> None:
-    """As many values as there are commas, and one more for each object and list that has any: told without making them."""
-    if raw.count(b",") + raw.count(b"[") + raw.count(b"{") < max_values:
-        return
+def has_more_values(raw: bytes, most: int) -> bool:
+    """Told without making them: there are as many as there are commas, and one more for each object and list that has any."""
+    if raw.count(b",") + raw.count(b"[") + raw.count(b"{") < most:
+        return False
     bare = _STRING.sub(b"0", raw).translate(None, b" \t\r\n")
     some = bare.count(b"[") + bare.count(b"{") - bare.count(b"[]") - bare.count(b"{}")
-    if 1 + bare.count(b",") + some > max_values:
-        raise _too_many(max_values)
+    return 1 + bare.count(b",") + some > most
 
 
 def _too_many(max_values: int) -> UnreadableJsonError:

@@ -6,7 +6,7 @@ STRICT compares as written. LENIENT is what the 0.3.0 format promises: texts are
 
 import math
 import re
-from collections.abc import Callable, Container, Hashable, Mapping
+from collections.abc import Callable, Container, Hashable, Iterator, Mapping
 from typing import Any, Final, TypeVar, assert_never
 
 from workflows_app.engine import canonical
@@ -201,15 +201,14 @@ def is_ruled_out(
         return True
 
 
-def variables_of(condition: Condition | None) -> frozenset[str]:
-    """The variables that a condition reads, as dotted text."""
-    found: set[str] = set()
+def smallest_parts(condition: Condition | None) -> Iterator[Compare | Truthy]:
+    """What a condition asks of single variables, without how that is put together."""
     waiting = [] if condition is None else [condition]
     while waiting:
         part = waiting.pop()
         match part:
             case Compare() | Truthy():
-                found.add(".".join(part.path))
+                yield part
             case AllOf() | AnyOf():
                 waiting.extend(part.conditions)
             case Not():
@@ -218,7 +217,11 @@ def variables_of(condition: Condition | None) -> frozenset[str]:
                 pass
             case _:
                 assert_never(part)
-    return frozenset(found)
+
+
+def variables_of(condition: Condition | None) -> frozenset[str]:
+    """The variables that a condition reads, as dotted text."""
+    return frozenset(".".join(part.path) for part in smallest_parts(condition))
 
 
 def describe(condition: Condition | None) -> str:

@@ -9,6 +9,7 @@ import orjson
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from teams_app.engine.errors import InvalidInputError
+from workflows_app.engine.canonical import MAX_VALUES, has_more_values
 from workrail_site.bodies import Receive, Scope, Send, replaying
 from workrail_site.errors import PayloadTooLargeError
 from workrail_site.json_rpc import RpcCode
@@ -60,17 +61,25 @@ def read_ahead(scope: Scope) -> None:
 
     Raises PayloadTooLargeError for what has too much beside the arguments of a tool, through which the SDK goes piece by piece.
     """
+    body = scope["workrail.body"]
+    # A list of so many values is no batch of calls whose arguments anybody would take: it is not read at all.
+    if body.lstrip().startswith(b"[") and has_more_values(body, MAX_VALUES + _MOST_BESIDE):
+        raise _too_much_beside()
     try:
         found = message_in(scope)
     except ValueError:
         return
     messages = found if isinstance(found, list) else [found]
     if _has_many_values([_beside_arguments(each) for each in messages], most=_MOST_BESIDE):
-        raise PayloadTooLargeError(
-            f"The body has more than {_MOST_BESIDE} values beside the arguments of tools.",
-            suggestion="Send what is long in the arguments of tools/call.",
-            details={"maxValues": _MOST_BESIDE},
-        )
+        raise _too_much_beside()
+
+
+def _too_much_beside() -> PayloadTooLargeError:
+    return PayloadTooLargeError(
+        f"The body has more than {_MOST_BESIDE} values beside the arguments of tools.",
+        suggestion="Send what is long in the arguments of tools/call.",
+        details={"maxValues": _MOST_BESIDE},
+    )
 
 
 def without_arguments(scope: Scope, receive: Receive) -> Receive:
