@@ -167,11 +167,29 @@ def _says(program: Program, name: str, value: object, variables: Mapping[str, An
     def holds(condition: Condition, found: Mapping[str, Any]) -> bool:
         return conditions.evaluate(condition, variables=found, mode=program.conditions)
 
-    return not read or any(holds(each, variables) is holds(each, chosen) is not holds(each, declared) for each in read)
+    def has_rounds(path: tuple[str, ...], found: Mapping[str, Any]) -> bool:
+        return bool(conditions.lookup(path, variables=found) or 0)
+
+    lists = [
+        path for path in _gone_through(program) if is_held(".".join(path), (name,)) or is_held(name, (".".join(path),))
+    ]
+    return (
+        not (read or lists)
+        or any(holds(each, variables) is holds(each, chosen) is not holds(each, declared) for each in read)
+        or any(
+            has_rounds(each, variables) is has_rounds(each, chosen) is not has_rounds(each, declared) for each in lists
+        )
+    )
 
 
 def _reads(condition: Condition, name: str) -> bool:
     return any(is_held(path, (name,)) or is_held(name, (path,)) for path in conditions.variables_of(condition))
+
+
+def _gone_through(program: Program) -> Iterator[tuple[str, ...]]:
+    """The lists of loops, by their paths."""
+    for activity in program.activities:
+        yield from (item.items for item in walk_items(activity.body) if isinstance(item, Loop) and item.items)
 
 
 def _read_anywhere(program: Program) -> Iterator[Condition]:

@@ -583,3 +583,29 @@ def test_a_key_that_is_missing_and_one_that_is_like_none_are_two_mistakes():
     codes = [problem.code for problem in compiled(files).problems]
 
     assert codes.count(ProblemCode.MISSING_KEY) == codes.count(ProblemCode.UNKNOWN_KEY) == 1
+
+
+TEXTS = {
+    "a message": lambda text: {"checkpoints": [checkpoint("c", message=text)], "steps": [step("s", checkpoint="c")]},
+    "a step": lambda text: {"steps": [step("s", description=text)]},
+    "the name of a step": lambda text: {"steps": [{"id": "s", "name": text}]},
+    "an action": lambda text: {"steps": [step("s", actions=[{"action": "message", "message": text}])]},
+    "an entry": lambda text: {"entryActions": [{"action": "log", "message": text}], "steps": [step("s")]},
+    "an option": lambda text: {
+        "checkpoints": [checkpoint("c", options=[{"id": "o", "label": text}])],
+        "steps": [step("s", checkpoint="c")],
+    },
+}
+
+
+@pytest.mark.parametrize("where", TEXTS)
+def test_a_misspelt_name_in_double_braces_is_told_wherever_it_is_shown(where):
+    about = {"variables": [{"name": "fields", "type": "string"}], "initialActivity": "one"}
+
+    def told(text):
+        found = compiled(folder(activity("one", **TEXTS[where](text)), about=workflow(**about))).warnings
+        return [each.message for each in found if each.code is ProblemCode.UNDECLARED_VARIABLE]
+
+    (message,) = told("Sow {{fields}} or {{fiels}}?")
+    assert "'fiels'" in message
+    assert told("Sow {{fields}} or {{ fields }}.") == []

@@ -1423,6 +1423,7 @@ CLAIMS = {
     "another one that holds": ("heat", {"heat": 1300}, {**equals("heat", value=1000), "operator": ">"}, 1200),
     "one in another form": ("who", {"who": ""}, {**equals("who", value=False), "operator": "exists"}, "ann"),
     "more than it": ("plan", {"plan": {"ok": True, "by": "it"}}, equals("plan.ok", value=True), {"ok": True}),
+    "another list": ("parts", {"parts": ["b", "c"]}, {**equals("parts", value=False), "operator": "exists"}, ["a"]),
     "a part of what must hold": (
         "heat",
         {"heat": 1300},

@@ -424,3 +424,29 @@ def test_rules_that_several_skills_of_a_reply_inherit_stand_there_once(dialect):
     assert text_of(told).count("HOLDS FOR ALL.") == alone.count("HOLDS FOR ALL.") == 1
     assert [skills[name]["inherits"] for name in ("hive-lead", "second-lead")] == [["team.led/TECHNIQUE"]] * 2
     assert "HOLDS FOR ALL." in call.text("get_skill", session_token=token, step_id="team.led/TECHNIQUE")
+
+
+LINKS = b"# Lender sift\n\nBy weight, see [the bench](../resources/bench.md).\n\n## Resources\n\n- [the bench](../resources/bench.md)\n"
+
+
+def test_the_guides_of_a_lent_skill_are_named_as_they_are_read(transactional_db):
+    """The borrower has one of the same name, which the bare name would read."""
+    desk = make_desk()
+    lender = LENDER | {"techniques/sift.md": LINKS, "resources/bench.md": b"# Bench of the lender\n\nTall.\n"}
+    publish_folder(desk, lender, "team.lender")
+    publish_folder(desk, BORROWER | {"resources/bench.md": b"# Bench of the borrower\n\nLow.\n"}, "team.borrower")
+    address = "workrail://workflows/team.lender/resources/bench"
+    named = {"workflow_id": "team.borrower", "skill_id": "team.lender::sift"}
+    rail = {"workflowId": "team.borrower", "part": "skill", "skill": "team.lender::sift"}
+
+    navigation = caller("navigation", desk.agent)
+    skill = navigation("get_skill", **named)
+    guide = navigation("get_resource", **skill["linked_resources"][0])
+
+    assert address in text_of(caller("rail", desk.agent).raw("inspect_workflow", **rail))
+    assert address in str(caller("lookup", desk.agent)("workflow_get", id="team.borrower", skill="team.lender::sift"))
+    assert address in str(
+        read_resource(actor=desk.agent, uri="workrail://workflows/team.borrower/skills/team.lender%3A%3Asift")
+    )
+    assert "Bench of the lender" in str(guide)
+    assert "Bench of the lender" in str(read_resource(actor=desk.agent, uri=address))

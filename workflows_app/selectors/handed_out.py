@@ -14,6 +14,7 @@ from workflows_app.engine.activities.references import (
     META,
     SkillNames,
     find_among,
+    find_resource,
     find_skill,
     lent_name,
     resource_names,
@@ -59,6 +60,8 @@ class AttachmentText:
     attachment: Attachment
     text: str
     inherited: tuple[InheritedTechnique, ...] = ()
+    # Of a skill of another workflow the guides that it links to, which are that workflow's: its id, and by what they are found there.
+    linked: tuple[tuple[str, str], ...] = ()
 
 
 def list_attachments(*, actor: Actor, workflow_id: str, held: HandedOut) -> tuple[Attachment, ...]:
@@ -89,7 +92,19 @@ def attachment_of(*, actor: Actor, program: Program, held: HandedOut, name: str)
         )
     text = load_content(found.digest, _KINDS[held]).text
     inherited = inherited_by(actor=actor, program=program, skill=found) if held is HandedOut.SKILLS else ()
-    return AttachmentText(attachment=_indexed(found, _indexes(program, held)), text=text, inherited=inherited)
+    linked = linked_by(program=program, skill=found) if held is HandedOut.SKILLS else ()
+    shown = _indexed(found, _indexes(program, held))
+    return AttachmentText(attachment=shown, text=text, inherited=inherited, linked=linked)
+
+
+def linked_by(*, program: Program, skill: Attachment) -> tuple[tuple[str, str], ...]:
+    """What a skill that was lent links to: by its bare name another one may be found, or none."""
+    found = (find_resource(program=program, reference=name, home=skill.owner) for name in skill.resources)
+    lent = dict.fromkeys(item for item in found if item is not None and item.owner != program.id)
+    names = {
+        item: resource_names(each for each in program.resources if each.owner == item.owner)[item] for item in lent
+    }
+    return tuple((item.owner, name) for item, name in names.items())
 
 
 def is_technique(skill: Attachment) -> bool:

@@ -4,12 +4,25 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from workflows_app.selectors.handed_out import AttachmentText, InheritedTechnique
+from workrail_site.dialects.offers.addresses import Address, OfferShelf
 
 _RULES = "_inherited_rules"
 
 
 def told_whole(read: AttachmentText, *, how_to_read: str, called: Callable[[str], str] = str) -> str:
-    return with_inherited(read.text, read.inherited, called=lambda each: called(each.name), how_to_read=how_to_read)
+    text = with_inherited(read.text, read.inherited, called=lambda each: called(each.name), how_to_read=how_to_read)
+    return with_linked(text, read.linked)
+
+
+def with_linked(text: str, linked: Sequence[tuple[str, str]]) -> str:
+    """A skill that was lent says by which address the guides of its own workflow are read."""
+    if not linked:
+        return text
+    said = [
+        f"{name} of {workflow} ({Address(shelf=OfferShelf.RESOURCE, name=workflow, item=name).as_uri()})"
+        for workflow, name in linked
+    ]
+    return f"{text.rstrip()}\n\n[It links to guides of the workflow that lends it: {', '.join(said)}.]\n"
 
 
 def with_inherited(

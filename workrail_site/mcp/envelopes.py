@@ -65,13 +65,19 @@ def read_ahead(scope: Scope) -> None:
     # A list of so many values is no batch of calls whose arguments anybody would take: it is not read at all.
     if body.lstrip().startswith(b"[") and has_more_values(body, MAX_VALUES + _MOST_BESIDE):
         raise _too_much_beside()
+    if _has_too_much_beside(scope):
+        # What is raised is held by who raises it until garbage is looked for, and with it what was read.
+        del scope[_READ]
+        raise _too_much_beside()
+
+
+def _has_too_much_beside(scope: Scope) -> bool:
     try:
         found = message_in(scope)
     except ValueError:
-        return
+        return False
     messages = found if isinstance(found, list) else [found]
-    if _has_many_values([_beside_arguments(each) for each in messages], most=_MOST_BESIDE):
-        raise _too_much_beside()
+    return _has_many_values([_beside_arguments(each) for each in messages], most=_MOST_BESIDE)
 
 
 def _too_much_beside() -> PayloadTooLargeError:

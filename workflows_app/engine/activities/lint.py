@@ -345,12 +345,29 @@ def _mentioned(program: Program, places: LintPlaces) -> Iterator[tuple[str, valu
     for activity in program.activities:
         at = places.activities[activity.id]
         yield from value_types.names_in_actions(activity, at)
+        yield from _shown_in_texts(activity, at)
         yield from _passed_on(activity, at)
     for key, location in program.artifact_locations.items():
         user = value_types.User(
             said=f"the location {key[:80]!r}", place=places.workflow.place(f"artifactLocations.{key[:80]}")
         )
         yield from ((name, user) for name in sorted(placeholders.single_names_in(location.path)))
+
+
+def _shown_in_texts(activity: Activity, at: ActivityPlaces) -> Iterator[tuple[str, value_types.User]]:
+    """What double braces stand for in what is told of steps, questions and options."""
+    for item in walk_items(activity.body):
+        if isinstance(item, Step):
+            user = value_types.User(said=f"step {item.id[:80]!r}", place=at.item(item.id, "description"))
+            yield from ((name, user) for name in sorted(placeholders.names_in(f"{item.title}\n{item.description}")))
+    for checkpoint in activity.checkpoints:
+        place = at.checkpoint(checkpoint.id, "message")
+        user = value_types.User(said=f"the message of checkpoint {checkpoint.id[:80]!r}", place=place)
+        yield from ((name, user) for name in sorted(placeholders.names_in(checkpoint.message)))
+        for option in checkpoint.options:
+            place = at.option(checkpoint.id, option.id, "label")
+            user = value_types.User(said=f"option {option.id[:80]!r} of {checkpoint.id[:80]!r}", place=place)
+            yield from ((name, user) for name in sorted(placeholders.names_in(f"{option.label}\n{option.description}")))
 
 
 def _not_declared(name: str, user: value_types.User, suggestion: str) -> WorkflowProblem:

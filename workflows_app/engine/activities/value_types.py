@@ -138,7 +138,7 @@ def set_by_options(activity: Activity, places: ActivityPlaces) -> Iterator[tuple
 def names_in_actions(activity: Activity, places: ActivityPlaces) -> Iterator[tuple[str, User]]:
     """The variables that its actions set, put into others, demand, or show in their messages."""
     for action, user in _actions(activity, places):
-        names: set[str] = set(placeholders.single_names_in(action.message))
+        names: set[str] = {*placeholders.single_names_in(action.message), *placeholders.names_in(action.message)}
         if action.action is ActionKind.SET:
             names |= {action.target, *placeholders.names_of_value(action.value)}
         elif action.action is ActionKind.VALIDATE and (demanded := _DEMANDED.match(action.target)):

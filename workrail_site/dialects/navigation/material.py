@@ -11,10 +11,16 @@ from workflows_app.engine.program import Attachment, Program
 from workflows_app.engine.source import ContentKind
 from workflows_app.engine.values import WorkflowValue
 from workflows_app.selectors.catalog import count_published, list_published, read_published
-from workflows_app.selectors.handed_out import InheritedTechnique, inherited_by, is_technique, skill_elsewhere
+from workflows_app.selectors.handed_out import (
+    InheritedTechnique,
+    inherited_by,
+    is_technique,
+    linked_by,
+    skill_elsewhere,
+)
 from workflows_app.selectors.programs import load_content
 from workrail_site.dialects.activities.resources import part_in, parts_of
-from workrail_site.dialects.inherited import document_with, with_inherited
+from workrail_site.dialects.inherited import document_with, with_inherited, with_linked
 from workrail_site.dialects.navigation.definitions import guides
 from workrail_site.dialects.navigation.printing import is_long, listed, told
 from workrail_site.mcp.answers import ToolReply, as_many_as_fit
@@ -77,9 +83,11 @@ def skill(skill_id: str, workflow_id: str | None) -> ToolReply:
         f"Read what else they say with get_skill: workflow_id {workflow_id or program.id}, and the name as skill_id."
     )
     text = with_inherited(content.text, inherited, called=_name, how_to_read=onward)
-    document = content.document
+    linked = linked_by(program=program, skill=found)
+    text, document = with_linked(text, linked), content.document
+    beside = {"linked_resources": [{"workflow_id": owner, "index": name} for owner, name in linked]} if linked else {}
     whole = (
-        told(document_with(document, inherited, called=_name) if is_technique(found) else document)
+        told((document_with(document, inherited, called=_name) if is_technique(found) else document) | beside)
         if isinstance(document, dict)
         else ToolReply(text=text, value={"content": text})
     )
