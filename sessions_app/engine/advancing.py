@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from sessions_app.engine import (
     approvals,
     checkpoints,
+    declining,
     endings,
     failures,
     obligations,
@@ -181,7 +182,7 @@ class _Advancing:
         if asked is None or not self.said.by_person or self.findings.answer is None:
             return self.variables
         state = replace(self.snapshot, variables=self.variables)
-        return settling.as_chosen(program=self.program, checkpoint=asked, chosen=effect, snapshot=state)
+        return declining.as_chosen(program=self.program, checkpoint=asked, chosen=effect, snapshot=state)
 
     def _claimed(self, effect: Effect) -> tuple[str, ...]:
         said = None if self.said.by_person else self.submission.context

@@ -5,7 +5,7 @@ from typing import Any, assert_never
 
 from msgspec.structs import replace
 
-from sessions_app.engine import approvals, checkpoints, guards, questions, settling, stops
+from sessions_app.engine import approvals, checkpoints, declining, guards, questions, settling, stops
 from sessions_app.engine.advancing import Acknowledgement, acknowledge
 from sessions_app.engine.checkpoints import (
     APPROVALS,
@@ -415,7 +415,7 @@ def _with_effect(case: _Case, effect: Effect, *, by_person: bool) -> dict[str, A
     variables = case.snapshot.variables
     scope = walker.scope_at(program=case.program, position=case.snapshot.position, variables=variables)
     if by_person:
-        variables = settling.as_chosen(
+        variables = declining.as_chosen(
             program=case.program, checkpoint=case.checkpoint, chosen=effect, snapshot=case.snapshot
         )
     return {**variables, **walker.set_by_option(effect=effect, variables=scope)}

@@ -2,12 +2,12 @@
 transition that reads them.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sessions_app.engine.state import Snapshot
 from teams_app.engine.errors import InvalidInputError
-from workflows_app.engine import conditions, demands, placeholders, walker, walks
+from workflows_app.engine import conditions, demands, walker, walks
 from workflows_app.engine.people import kept_for_people, left_to_people, names_of_questions, set_by_others
 from workflows_app.engine.program import (
     Activity,
@@ -15,10 +15,8 @@ from workflows_app.engine.program import (
     Condition,
     Effect,
     Gate,
-    Loop,
     Program,
     Step,
-    Truthy,
     walk_items,
 )
 from workflows_app.engine.variables import Names, is_about
@@ -137,86 +135,6 @@ def claimed_with(
     names, others = Names(left_to_people(program)), Names(answered)
     said = (name for name in context if is_about(name, names) and name not in others)
     return tuple(sorted({*claimed, *said}))
-
-
-def as_chosen(*, program: Program, checkpoint: Checkpoint, chosen: Effect, snapshot: Snapshot) -> dict[str, Any]:
-    """The variables that a person's answer goes by: where an agent has said what another option sets, or what reads like it, and the
-    chosen one sets nothing of it, that is as it was declared.
-    """
-    variables, claimed, settled = dict(snapshot.variables), Names(snapshot.claimed), Names(snapshot.settled)
-    others = [each.effect for each in checkpoint.options if each.effect is not None and checkpoint.human]
-    declined = {
-        name
-        for effect in (others if snapshot.claimed else ())
-        for name, value in effect.set_variable.items()
-        if name not in chosen.set_variable and name not in settled and is_about(name, claimed)
-        if _says(program, name, placeholders.resolved(value, variables=variables), variables)
-    }
-    return _as_declared(program, declined, variables) if declined else variables
-
-
-def _says(program: Program, name: str, value: object, variables: Mapping[str, Any]) -> bool:
-    """Whether what is there says that value: it is the same, or some condition takes it for the same where it would not take what is
-    declared; where none reads it, nobody here tells the two apart.
-    """
-    if conditions.is_same_value(conditions.lookup(tuple(name.split(".")), variables=variables), value):
-        return True
-    read = [each for each in _read_anywhere(program) if _reads(each, name)]
-    chosen, declared = {**variables, name: value}, _as_declared(program, {name}, variables)
-
-    def holds(condition: Condition, found: Mapping[str, Any]) -> bool:
-        return conditions.evaluate(condition, variables=found, mode=program.conditions)
-
-    def has_rounds(path: tuple[str, ...], found: Mapping[str, Any]) -> bool:
-        return bool(conditions.lookup(path, variables=found) or 0)
-
-    lists = [
-        path for path in _gone_through(program) if is_held(".".join(path), (name,)) or is_held(name, (".".join(path),))
-    ]
-    return (
-        not (read or lists)
-        or any(holds(each, variables) is holds(each, chosen) is not holds(each, declared) for each in read)
-        or any(
-            has_rounds(each, variables) is has_rounds(each, chosen) is not has_rounds(each, declared) for each in lists
-        )
-    )
-
-
-def _reads(condition: Condition, name: str) -> bool:
-    return any(is_held(path, (name,)) or is_held(name, (path,)) for path in conditions.variables_of(condition))
-
-
-def _gone_through(program: Program) -> Iterator[tuple[str, ...]]:
-    """The lists of loops, by their paths."""
-    for activity in program.activities:
-        yield from (item.items for item in walk_items(activity.body) if isinstance(item, Loop) and item.items)
-
-
-def _read_anywhere(program: Program) -> Iterator[Condition]:
-    """What any way, question, step, loop or mode goes by, in the smallest parts: what else must hold may come to hold."""
-    for activity in program.activities:
-        found = [condition for _, condition in walks.ways(activity)]
-        found += [checkpoint.condition for checkpoint in activity.checkpoints]
-        for item in walk_items(activity.body):
-            found += [] if isinstance(item, Gate) else [item.run_condition]
-            found += [item.condition, item.break_condition] if isinstance(item, Loop) else []
-        for condition in found:
-            yield from conditions.smallest_parts(condition)
-    for mode in program.modes:
-        yield Truthy(path=tuple(mode.activation_variable.split(".")))
-
-
-def _as_declared(program: Program, names: Collection[str], variables: Mapping[str, Any]) -> dict[str, Any]:
-    among = Names(names)
-    others = {each: value for each, value in variables.items() if each not in among}
-    declared = {each.name: each.default for each in program.variables if each.has_default and each.name in names}
-    there = [
-        name
-        for name in names
-        if name not in declared
-        and conditions.lookup(tuple(name.split(".")), variables=others) is not conditions.MISSING
-    ]
-    return {**others, **declared, **dict.fromkeys(sorted(there))}
 
 
 def is_held(name: str, settled: Iterable[str]) -> bool:

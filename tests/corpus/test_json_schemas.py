@@ -201,14 +201,6 @@ def test_a_condition_that_the_compiler_takes_fits(condition):
     assert errors("steps-0.3.0", document) == []
 
 
-@pytest.mark.parametrize("mistake", MISTAKES)
-def test_what_the_compiler_refuses_an_editor_marks(mistake):
-    document = copy.deepcopy(GOOD)
-    MISTAKES[mistake](document)
-    assert compiled(document).errors
-    assert errors("steps-0.3.0", document)
-
-
 FIRST = workflow(
     step("first", runCondition={"var": "x", "equals": True}, requireConfirmation=True, guidance=["Look."]),
     step("second", validationCriteria=[{"type": "contains", "value": "x", "message": "M"}], askForFiles=True),
@@ -230,12 +222,18 @@ def test_a_document_of_the_first_version_without_mistakes_fits():
     assert errors("steps-0.0.1", FIRST) == []
 
 
-@pytest.mark.parametrize("mistake", FIRST_MISTAKES)
-def test_what_the_compiler_refuses_of_the_first_version_an_editor_marks(mistake):
-    document = copy.deepcopy(FIRST)
-    FIRST_MISTAKES[mistake](document)
+OF_BOTH = [("steps-0.3.0", GOOD, MISTAKES[name]) for name in MISTAKES]
+OF_BOTH += [("steps-0.0.1", FIRST, FIRST_MISTAKES[name]) for name in FIRST_MISTAKES]
+
+
+@pytest.mark.parametrize(
+    ("schema", "good", "mistaken"), OF_BOTH, ids=[*MISTAKES, *map("first, {}".format, FIRST_MISTAKES)]
+)
+def test_what_the_compiler_refuses_an_editor_marks(schema, good, mistaken):
+    document = copy.deepcopy(good)
+    mistaken(document)
     assert compiled(document).errors
-    assert errors("steps-0.0.1", document)
+    assert errors(schema, document)
 
 
 @pytest.mark.parametrize("path", sorted(CORPUS.glob("lookup/*/*.json")), ids=lambda path: path.stem)

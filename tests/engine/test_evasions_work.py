@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from sessions_app.engine import children, evasions, settling
+from sessions_app.engine import children, declining, evasions, settling
 from sessions_app.engine.landscape import survey
 from tests.activity_folders import activity, checkpoint, equals, folder, program_of, step, workflow
 from tests.flood_play import Work, allowed
@@ -79,10 +79,33 @@ def test_what_an_answer_holds_is_looked_for_in_proportion():
     with Work() as work:
         claimed = settling.claimed_with(program, said | dotted, run)
         before = replace(run, claimed=claimed)
-        chosen = settling.as_chosen(program=program, checkpoint=asked, chosen=Effect(), snapshot=before)
+        chosen = declining.as_chosen(program=program, checkpoint=asked, chosen=Effect(), snapshot=before)
         held = replace(run, settled=tuple(sorted(settling.held_by(asked, Effect()))))
         settling.refuse_overwritten(program=program, snapshot=held, variables=said | {"review": {"a1": False}} | dotted)
         left = children.settled_of(Trigger(workflow="x", pass_context=tuple(said)), parent=held)
 
     assert (claimed, chosen, left) == (tuple(sorted(said)), {}, tuple(sorted(said)))
     assert work.seconds <= allowed(plain=0, size=500_000)
+
+
+@pytest.mark.parametrize("root", ["review.a", "a"])
+def test_what_reads_like_a_declined_value_is_looked_for_in_proportion(root):
+    """So many variables, as many ways that read them, and as many others that an agent has sent."""
+    count = 1_500
+    effect = {"setVariable": {f"{root}{number}": 1200 for number in range(count)}}
+    options = [{"id": "yes", "label": "Yes", "effect": effect}, {"id": "no", "label": "No"}]
+    asked = checkpoint("agreed", authority="human", options=options)
+    ways = [{"to": "work", "condition": {**equals(name, 1000), "operator": ">"}} for name in effect["setVariable"]]
+    body = activity("work", checkpoints=[asked], steps=[step("draft", checkpoint="agreed")], transitions=ways)
+    program = program_of(folder(body))
+    said = dict.fromkeys(effect["setVariable"], 1300)
+    others = {f"{root}.other{number}": number for number in range(40_000)}
+    run = replace(begun(program), variables=said | others, claimed=tuple(sorted(said)))
+
+    with Work() as work:
+        chosen = declining.as_chosen(
+            program=program, checkpoint=program.activities[0].checkpoints[0], chosen=Effect(), snapshot=run
+        )
+
+    assert chosen == others
+    assert work.seconds <= allowed(plain=0, size=500_000) / 2

@@ -25,6 +25,12 @@ class Names:
         found = islice(self.sorted, bisect_left(self.sorted, start), None)
         return list(takewhile(lambda each: each.startswith(start), found))
 
+    def about(self, name: str) -> list[str]:
+        """Those that it is a part of, itself, and its parts."""
+        places = (place for place in self._lengths if place < len(name) and name[place] == ".")
+        whole = [each for each in (*(name[:place] for place in places), name) if each in self._all]
+        return [*whole, *self.parts_of(name)]
+
 
 def is_about(name: str, names: Names) -> bool:
     """Whether it is one of these variables, a part of one, or has one of them as a part."""
