@@ -101,10 +101,10 @@ def linked_by(*, program: Program, skill: Attachment) -> tuple[tuple[str, str], 
     """What a skill that was lent links to: by its bare name another one may be found, or none."""
     found = (find_resource(program=program, reference=name, home=skill.owner) for name in skill.resources)
     lent = dict.fromkeys(item for item in found if item is not None and item.owner != program.id)
-    names = {
-        item: resource_names(each for each in program.resources if each.owner == item.owner)[item] for item in lent
-    }
-    return tuple((item.owner, name) for item, name in names.items())
+    names: dict[Attachment, str] = {}
+    for owner in {item.owner for item in lent}:
+        names |= resource_names(each for each in program.resources if each.owner == owner)
+    return tuple((item.owner, names[item]) for item in lent)
 
 
 def is_technique(skill: Attachment) -> bool:
