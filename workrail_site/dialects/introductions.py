@@ -22,7 +22,8 @@ _NAVIGATION = """\
 Begin with get_activities to find what the user wants, or list_workflows for everything that can be run. nav_start begins a \
 workflow; every reply tells where the run stands, what is required now, what is optional, and what is blocked and why. Do \
 the work of a step before you call nav_action complete_step for it. A checkpoint is a question to your user: show it, wait, \
-and pass on what they chose. Copy state exactly from the latest reply; it is opaque."""
+and pass on what they chose. Copy state exactly from the latest reply; it is opaque. Name it too where you read activities, \
+skills and guides of your run: published ones may have changed since."""
 _SESSION = """\
 Call discover first: it tells how a session goes and which workflows there are. start_session begins one, and next_activity \
 hands over one activity at a time, with all its steps and questions. Do the steps, load a step's skill when it names one, and \

@@ -17,6 +17,7 @@ from sessions_app.engine.reply_facts import AwaitedRun, ReplyFacts
 from sessions_app.engine.state import Snapshot
 from sessions_app.engine.steering_refusals import REFUSALS
 from sessions_app.engine.tokens import TokenKind
+from sessions_app.selectors import standings
 from sessions_app.selectors.session_tokens import read_children
 from sessions_app.selectors.standings import Standing
 from sessions_app.services.moves.acknowledging import after_answer, done_with, fork_warning, same_work, standing_work
@@ -30,6 +31,7 @@ from sessions_app.services.moves.moving import (
     mover_of,
     point_of,
     retired_token,
+    unknown_node,
 )
 from sessions_app.services.moves.requests import approves, require_part
 from sessions_app.services.moves.speech import Reply, Speech
@@ -37,6 +39,7 @@ from sessions_app.services.store.signing_keys import current_keys, read_token
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError, WorkrailError
 from workflows_app.engine import canonical
+from workflows_app.engine.program import Program
 
 
 def steer_run(
@@ -118,6 +121,17 @@ def read_standing(*, actor: Actor, state_token: str) -> Point:
     """Where a run driven by hand stands, for whoever asks what waits there."""
     actor.require(Permission.READ_RUNS)
     return _looked_at(_looking(actor), state_token)
+
+
+def read_program(*, actor: Actor, state_token: str) -> Program:
+    """What a run driven by hand goes by, whatever is published now."""
+    actor.require(Permission.READ_RUNS)
+    actor.require(Permission.READ_WORKFLOWS)
+    token, _ = read_token(kind=TokenKind.STATE, text=state_token)
+    standing = standings.read_standing(team_id=actor.team_id, node_id=token.node_id, nonce=b"")
+    if standing is None:
+        raise unknown_node()
+    return point_of(standing).program
 
 
 def _looking(actor: Actor) -> Mover:

@@ -17,6 +17,7 @@ from workflows_app.engine.program import Activity, Family, Program
 from workflows_app.engine.walker import TERMINAL_TARGETS
 from workflows_app.selectors.catalog import count_published, list_published, read_published
 from workrail_site.dialects.activities.resources import Asked, part_in
+from workrail_site.dialects.navigation.library import RunLibrary
 from workrail_site.dialects.navigation.printing import is_long, listed, told
 from workrail_site.mcp.answers import MAX_REPLY_BYTES, ToolReply, as_many_as_fit
 from workrail_site.mcp.calling import acting
@@ -48,13 +49,13 @@ def workflows() -> ToolReply:
     return listed("workflows", entries, omitted=count_published(actor=actor) - len(found))
 
 
-def workflow(workflow_id: str) -> ToolReply:
+def workflow(workflow_id: str, *, library: RunLibrary) -> ToolReply:
     """Whole where it fits into a reply; else with its activities by name, each to be read by itself."""
-    program = read_published(actor=acting(), workflow_id=workflow_id)
+    program = library.program(workflow_id)
     whole = told(workflow_json(program))
     if not is_long(whole):
         return whole
-    first = {"workflow_id": workflow_id, "activity_id": _first_activity(program)}
+    first = {"workflow_id": workflow_id, "activity_id": _first_activity(program), **library.named}
     hint = {"tool": "get_workflow_activity", "parameters": first}
     return told({**workflow_summary(program), "summarized": True, "next_action": hint})
 
@@ -64,11 +65,11 @@ def _first_activity(program: Program) -> str:
     return first.id if first is not None else program.initial_activity
 
 
-def activity_of(workflow_id: str, activity_id: str) -> ToolReply:
-    program = read_published(actor=acting(), workflow_id=workflow_id)
+def activity_of(workflow_id: str, activity_id: str, *, library: RunLibrary) -> ToolReply:
+    program = library.program(workflow_id)
     asked = part_in(activity_id)
     said = activity_json(program, _activity(program, asked.whole))
-    return _in_parts(said, asked, tool="get_workflow_activity", beside={"workflow_id": workflow_id})
+    return _in_parts(said, asked, tool="get_workflow_activity", beside={"workflow_id": workflow_id, **library.named})
 
 
 def _in_parts(said: Mapping[str, Any], asked: Asked, *, tool: str, beside: Mapping[str, str]) -> ToolReply:
@@ -101,8 +102,8 @@ def _parts_of(said: Mapping[str, Any]) -> list[dict[str, Any]]:
     return parts
 
 
-def checkpoint_of(workflow_id: str, activity_id: str, checkpoint_id: str) -> ToolReply:
-    activity = _activity(read_published(actor=acting(), workflow_id=workflow_id), activity_id)
+def checkpoint_of(workflow_id: str, activity_id: str, checkpoint_id: str, *, library: RunLibrary) -> ToolReply:
+    activity = _activity(library.program(workflow_id), activity_id)
     known = {checkpoint.id: checkpoint for checkpoint in activity.checkpoints}
     if checkpoint_id not in known:
         raise NotFoundError(
@@ -112,9 +113,9 @@ def checkpoint_of(workflow_id: str, activity_id: str, checkpoint_id: str) -> Too
     return told(checkpoint_json(known[checkpoint_id]))
 
 
-def transition(workflow_id: str, from_activity: str, to_activity: str) -> ToolReply:
+def transition(workflow_id: str, from_activity: str, to_activity: str, *, library: RunLibrary) -> ToolReply:
     """Whether the definition knows the way. Whether it is open in a run, its state decides."""
-    program = read_published(actor=acting(), workflow_id=workflow_id)
+    program = library.program(workflow_id)
     source = program.activity(from_activity)
     if source is None:
         return told({"valid": False, "reason": f"Source activity not found: {from_activity}"})

@@ -10,7 +10,7 @@ from workflows_app.engine.budgets import fit_bytes
 from workflows_app.engine.program import Attachment, Program
 from workflows_app.engine.source import ContentKind
 from workflows_app.engine.values import WorkflowValue
-from workflows_app.selectors.catalog import count_published, list_published, read_published
+from workflows_app.selectors.catalog import count_published, list_published
 from workflows_app.selectors.handed_out import (
     InheritedTechnique,
     inherited_by,
@@ -22,6 +22,7 @@ from workflows_app.selectors.programs import load_content
 from workrail_site.dialects.activities.resources import part_in, parts_of
 from workrail_site.dialects.inherited import document_with, with_inherited, with_linked
 from workrail_site.dialects.navigation.definitions import guides
+from workrail_site.dialects.navigation.library import RunLibrary, owned_by
 from workrail_site.dialects.navigation.printing import is_long, listed, told
 from workrail_site.mcp.answers import ToolReply, as_many_as_fit
 from workrail_site.mcp.calling import acting
@@ -52,11 +53,11 @@ def _capabilities(held: Sequence[tuple[Program, Attachment]], *, capability_byte
     )
 
 
-def skill_list(workflow_id: str | None) -> ToolReply:
-    """With a workflow its own beside the universal ones, without one all in a flat list."""
-    if workflow_id is None:
+def skill_list(workflow_id: str | None, *, library: RunLibrary) -> ToolReply:
+    """With a workflow, or a run of it, its own beside the universal ones, else all in a flat list."""
+    program = library.run if workflow_id is None else library.program(workflow_id)
+    if program is None:
         return listed("skills", [_skill(skill, program) for program in guides() for skill in _own_skills(program)])
-    program = read_published(actor=acting(), workflow_id=workflow_id)
     universal = [_skill(skill) for known in guides() if known.id == META for skill in _own_skills(known)]
     own = [] if program.id == META else [_skill(skill, program) for skill in _own_skills(program)]
     return as_many_as_fit(
@@ -65,12 +66,12 @@ def skill_list(workflow_id: str | None) -> ToolReply:
     )
 
 
-def skill(skill_id: str, workflow_id: str | None) -> ToolReply:
+def skill(skill_id: str, workflow_id: str | None, *, library: RunLibrary) -> ToolReply:
     """The workflow's own first, then the universal one; without a workflow, then any workflow's. One that does not fit into a reply
     comes in parts of its text.
     """
     asked = part_in(skill_id)
-    program, found = _find(asked.whole, workflow_id)
+    program, found = _find(asked.whole, workflow_id, library)
     if program is None or found is None:
         raise NotFoundError(
             f"Skill not found: {skill_id}",
@@ -78,10 +79,10 @@ def skill(skill_id: str, workflow_id: str | None) -> ToolReply:
         )
     content = load_content(found.digest, ContentKind.SKILL)
     inherited = inherited_by(actor=acting(), program=program, skill=found)
-    named = {} if workflow_id is None else {"workflow_id": workflow_id}
-    onward = (
-        f"Read what else they say with get_skill: workflow_id {workflow_id or program.id}, and the name as skill_id."
-    )
+    named = library.named if workflow_id is None else {"workflow_id": workflow_id, **library.named}
+    reader = workflow_id if workflow_id is not None and library.borrower(workflow_id) is None else program.id
+    beside_state = ", the same state" if library.named else ""
+    onward = f"Read what else they say with get_skill: workflow_id {reader}{beside_state}, and the name as skill_id."
     text = with_inherited(content.text, inherited, called=_name, how_to_read=onward)
     linked = linked_by(program=program, skill=found)
     text, document = with_linked(text, linked), content.document
@@ -105,13 +106,24 @@ def _name(inherited: InheritedTechnique) -> str:
     return inherited.name
 
 
-def _find(skill_id: str, workflow_id: str | None) -> tuple[Program | None, Attachment | None]:
-    """With the program that knows it."""
+def _find(skill_id: str, workflow_id: str | None, library: RunLibrary) -> tuple[Program | None, Attachment | None]:
+    """With the program that knows it. What a run was lent is as it was when the run began."""
     if workflow_id is not None:
-        program = read_published(actor=acting(), workflow_id=workflow_id)
-        found = find_skill(program=program, reference=skill_id) or find_among(program.skills, skill_id)
-        return program, found or skill_elsewhere(actor=acting(), program=program, name=skill_id)
+        borrower = library.borrower(workflow_id)
+        lent = None if borrower is None else find_skill(program=borrower, reference=f"{workflow_id}/{skill_id}")
+        if lent is not None:
+            return borrower, lent
+        return _find_in(library.program(workflow_id), skill_id)
+    if library.run is not None:
+        program, found = _find_in(library.run, skill_id)
+        if found is not None:
+            return program, found
     return _first(sorted(guides(), key=lambda program: program.id != META), skill_id)
+
+
+def _find_in(program: Program, skill_id: str) -> tuple[Program, Attachment | None]:
+    found = find_skill(program=program, reference=skill_id) or find_among(program.skills, skill_id)
+    return program, found or skill_elsewhere(actor=acting(), program=program, name=skill_id)
 
 
 def _first(programs: Iterable[Program], skill_id: str) -> tuple[Program | None, Attachment | None]:
@@ -154,42 +166,45 @@ def rules() -> ToolReply:
 # Resources and templates
 
 
-def resources(workflow_id: str) -> ToolReply:
-    program = read_published(actor=acting(), workflow_id=workflow_id)
-    return listed("resources", _places(_own(program, program.resources)))
+def resources(workflow_id: str, *, library: RunLibrary) -> ToolReply:
+    program = library.program(workflow_id)
+    return listed("resources", _places(owned_by(program.id, program, ContentKind.RESOURCE)))
 
 
-def resource(workflow_id: str, index: str) -> ToolReply:
-    program = read_published(actor=acting(), workflow_id=workflow_id)
-    return _content(program, ContentKind.RESOURCE, index, tools=("list_workflow_resources", "get_resource"))
+def resource(workflow_id: str, index: str, *, library: RunLibrary) -> ToolReply:
+    tools = ("list_workflow_resources", "get_resource")
+    return _content(library, workflow_id, ContentKind.RESOURCE, index, tools=tools)
 
 
-def templates(workflow_id: str) -> ToolReply:
-    program = read_published(actor=acting(), workflow_id=workflow_id)
-    return listed("templates", _places(_own(program, program.templates)))
+def templates(workflow_id: str, *, library: RunLibrary) -> ToolReply:
+    program = library.program(workflow_id)
+    return listed("templates", _places(owned_by(program.id, program, ContentKind.TEMPLATE)))
 
 
-def template(workflow_id: str, index: str) -> ToolReply:
-    program = read_published(actor=acting(), workflow_id=workflow_id)
-    return _content(program, ContentKind.TEMPLATE, index, tools=("list_templates", "get_template"))
+def template(workflow_id: str, index: str, *, library: RunLibrary) -> ToolReply:
+    tools = ("list_templates", "get_template")
+    return _content(library, workflow_id, ContentKind.TEMPLATE, index, tools=tools)
 
 
-def _content(program: Program, kind: ContentKind, index: str, *, tools: tuple[str, str]) -> ToolReply:
+def _content(
+    library: RunLibrary, workflow_id: str, kind: ContentKind, index: str, *, tools: tuple[str, str]
+) -> ToolReply:
     """The text as authored; one that does not fit into a reply comes in parts."""
     lists, reads = tools
-    held = _own(program, program.resources if kind is ContentKind.RESOURCE else program.templates)
     asked = part_in(index)
-    found = find_among(held, asked.whole)
-    if found is None:
+    read = library.find(workflow_id, kind, asked.whole)
+    if read is None:
         raise NotFoundError(
-            f"{kind.value.capitalize()} not found: {index} in workflow {program.id}", suggestion=f"Call {lists}."
+            f"{kind.value.capitalize()} not found: {index} in workflow {workflow_id}", suggestion=f"Call {lists}."
         )
+    found, name = read
     text = load_content(found.digest, kind).text
-    place = _place(resource_names(held)[found], found)
+    place = _place(name, found)
     reply = ToolReply(text=text, value={**place, "content": text})
     parts = parts_of(text) if is_long(reply) else [text]
     number = asked.number_among(parts)
-    following = {"workflow_id": program.id, "index": asked.after(number, parts)} if number < len(parts) else {}
+    onward = {"workflow_id": workflow_id, "index": asked.after(number, parts), **library.named}
+    following = onward if number < len(parts) else {}
     return reply if len(parts) == 1 else _part(place, parts, number, tool=reads, following=following)
 
 
@@ -200,15 +215,11 @@ def _part(
     value = {**place, "content": text, "part": number, "parts": len(parts)}
     if not following:
         return ToolReply(text=f"{text}\n\n[This was {of}.]", value=value)
-    *_, (key, reference) = following.items()
-    goes_on = f"[This was {of}. The next: {tool} with {key} {reference}]"
+    key = "skill_id" if "skill_id" in following else "index"
+    goes_on = f"[This was {of}. The next: {tool} with {key} {following[key]}]"
     return ToolReply(
         text=f"{text}\n\n{goes_on}", value={**value, "next_action": {"tool": tool, "parameters": dict(following)}}
     )
-
-
-def _own(program: Program, held: Iterable[Attachment]) -> list[Attachment]:
-    return [item for item in held if item.owner == program.id]
 
 
 def _places(held: Iterable[Attachment]) -> list[dict[str, str]]:
@@ -240,8 +251,11 @@ def discover() -> ToolReply:
 
 def _held(program: Program) -> dict[str, Any]:
     said: dict[str, Any] = {
-        "resources": {"count": len(_own(program, program.resources)), "tool": "list_workflow_resources"},
-        "templates": {"count": len(_own(program, program.templates)), "tool": "list_templates"},
+        "resources": {
+            "count": len(owned_by(program.id, program, ContentKind.RESOURCE)),
+            "tool": "list_workflow_resources",
+        },
+        "templates": {"count": len(owned_by(program.id, program, ContentKind.TEMPLATE)), "tool": "list_templates"},
     }
     skills = [skill.id for skill in _own_skills(program)]
     return said | ({"skills": skills} if skills and program.id != META else {})

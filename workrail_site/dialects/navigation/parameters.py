@@ -22,6 +22,7 @@ WorkflowId = Annotated[
     str,
     Field(min_length=1, max_length=MAX_ID_CHARACTERS, description="Of list_workflows."),
 ]
+KnownWorkflowId = Annotated[str, Field(min_length=1, max_length=MAX_ID_CHARACTERS)]
 OptionalWorkflowId = Annotated[
     str | None,
     Field(max_length=MAX_ID_CHARACTERS, description="Its own come first."),
@@ -40,6 +41,8 @@ State = Annotated[
         description="Copied exactly from the latest reply.",
     ),
 ]
+# Of a run, to read what it goes by: the words of each parameter are in the list of tools as often as there are tools that have it.
+OfRun = Annotated[str | None, Field(max_length=MAX_TOKEN_CHARACTERS)]
 Action = Annotated[
     ActionName,
     Field(description="Of availableActions, required or optional."),
@@ -68,10 +71,10 @@ Context = Annotated[
     dict[str, Any] | None,
     Field(description="Variables that it found out; null takes one back."),
 ]
-ActivityId = Annotated[str, Field(min_length=1, max_length=MAX_ID_CHARACTERS, description="Its id.")]
+ActivityId = Annotated[str, Field(min_length=1, max_length=MAX_ID_CHARACTERS)]
 FromActivity = Annotated[str, Field(min_length=1, max_length=MAX_ID_CHARACTERS, description="To be left.")]
 ToActivity = Annotated[str, Field(min_length=1, max_length=MAX_ID_CHARACTERS, description="To be entered.")]
-KnownCheckpointId = Annotated[str, Field(min_length=1, max_length=MAX_ID_CHARACTERS, description="Its id.")]
+KnownCheckpointId = Annotated[str, Field(min_length=1, max_length=MAX_ID_CHARACTERS)]
 SkillId = Annotated[
     str,
     Field(min_length=1, max_length=MAX_ID_CHARACTERS, description="As get_skills names it."),
@@ -81,6 +84,6 @@ Index = Annotated[
     Field(
         min_length=1,
         max_length=MAX_ID_CHARACTERS,
-        description="Its number or name.",
+        description="Number or name, also meta/01.",
     ),
 ]

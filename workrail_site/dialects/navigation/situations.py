@@ -12,7 +12,7 @@ from sessions_app.engine import landscape, stops
 from sessions_app.engine.actions import Action, AdvanceLoop, CompleteStep, RespondToCheckpoint, TakeTransition
 from sessions_app.engine.checkpoints import shown_at
 from sessions_app.engine.children import passed_on
-from sessions_app.engine.decisions import Outcome
+from sessions_app.engine.decisions import Outcome, Warned, WarningCode
 from sessions_app.engine.landscape import Landscape, Waiting
 from sessions_app.engine.refusals import why_undirected
 from sessions_app.engine.reply_facts import AwaitedRun, ReplyFacts
@@ -36,6 +36,9 @@ PARENT_STATE = "parent_state"
 # Beside it stand variables, whose names may be any.
 _PARENT = {PARENT_STATE: TokenKind.STATE}
 _ONLY_PERSONS = "Answered by a signed-in person only, in the Studio. Then nav_situation tells where the run goes on."
+_READ_ITS_OWN = (
+    "To read what this run goes by, name its state with get_workflow_activity, get_skill, get_resource and the like."
+)
 _RETURNS = "; the run that triggered it goes on: call nav_situation with the state of that run"
 
 
@@ -73,7 +76,7 @@ def situation(facts: ReplyFacts) -> dict[str, Any]:
     if facts.before is not None and (effect := _effect_of(facts, facts.before)) is not None:
         body["effects"] = effect_json(effect, variables=_left_by(effect, program, facts.before))
     if facts.warnings:
-        body["warnings"] = [warned.as_json() for warned in facts.warnings]
+        body["warnings"] = [_warned(warned) for warned in facts.warnings]
     return body
 
 
@@ -101,8 +104,15 @@ def _elsewhere(facts: ReplyFacts) -> dict[str, Any]:
     if snapshot.is_complete:
         body["complete"] = True
     if facts.warnings:
-        body["warnings"] = [warned.as_json() for warned in facts.warnings]
+        body["warnings"] = [_warned(warned) for warned in facts.warnings]
     return body
+
+
+def _warned(warned: Warned) -> dict[str, str]:
+    """Of a run that goes on with another program than the published one, how that is read."""
+    if warned.code is not WarningCode.WORKFLOW_CHANGED:
+        return warned.as_json()
+    return {**warned.as_json(), "suggestion": _READ_ITS_OWN}
 
 
 def _line_elsewhere(snapshot: Snapshot, why: WorkrailError | None) -> str:

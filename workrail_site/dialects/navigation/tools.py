@@ -11,6 +11,7 @@ from sessions_app.services.moves.speech import Reply
 from workrail_site.dialects.introductions import INTRODUCTIONS
 from workrail_site.dialects.navigation import definitions, material, parameters as given
 from workrail_site.dialects.navigation.asking import NavigationAsking
+from workrail_site.dialects.navigation.library import library_at
 from workrail_site.dialects.navigation.printing import told
 from workrail_site.dialects.navigation.readings import action_of, beginning_of
 from workrail_site.dialects.navigation.situations import NAVIGATION, pending_checkpoint
@@ -94,32 +95,47 @@ class NavigationTools(MCPToolset):  # type: ignore[misc]  # the library has no t
         return definitions.workflows()
 
     @hinted(Hints(title="Read a workflow", read_only=True, idempotent=True))
-    def get_workflow(self, *, workflow_id: given.WorkflowId) -> ToolReply:
-        """Reads a definition: rules, variables, activities. If it says summarized, read each with get_workflow_activity."""
-        return definitions.workflow(workflow_id.strip())
+    def get_workflow(self, *, workflow_id: given.WorkflowId, state: given.OfRun = None) -> ToolReply:
+        """Reads a definition: rules, variables, activities. If it says summarized, read each with get_workflow_activity.
+
+        With a run's state: what that run goes by, in all tools that take it.
+        """
+        return definitions.workflow(workflow_id.strip(), library=library_at(state))
 
     @hinted(Hints(title="Read an activity of a workflow", read_only=True, idempotent=True))
-    def get_workflow_activity(self, *, workflow_id: given.WorkflowId, activity_id: given.ActivityId) -> ToolReply:
+    def get_workflow_activity(
+        self, *, workflow_id: given.KnownWorkflowId, activity_id: given.ActivityId, state: given.OfRun = None
+    ) -> ToolReply:
         """Reads an activity: steps, checkpoints, loops, transitions, skills. Read it on entering it."""
-        return definitions.activity_of(workflow_id.strip(), activity_id.strip())
+        return definitions.activity_of(workflow_id.strip(), activity_id.strip(), library=library_at(state))
 
     @hinted(Hints(title="Read a checkpoint", read_only=True, idempotent=True))
     def get_checkpoint(
         self,
         *,
-        workflow_id: given.WorkflowId,
+        workflow_id: given.KnownWorkflowId,
         activity_id: given.ActivityId,
         checkpoint_id: given.KnownCheckpointId,
+        state: given.OfRun = None,
     ) -> ToolReply:
         """Reads a checkpoint, with the effects of its options."""
-        return definitions.checkpoint_of(workflow_id.strip(), activity_id.strip(), checkpoint_id.strip())
+        return definitions.checkpoint_of(
+            workflow_id.strip(), activity_id.strip(), checkpoint_id.strip(), library=library_at(state)
+        )
 
     @hinted(Hints(title="Check a transition", read_only=True, idempotent=True))
     def validate_transition(
-        self, *, workflow_id: given.WorkflowId, from_activity: given.FromActivity, to_activity: given.ToActivity
+        self,
+        *,
+        workflow_id: given.KnownWorkflowId,
+        from_activity: given.FromActivity,
+        to_activity: given.ToActivity,
+        state: given.OfRun = None,
     ) -> ToolReply:
         """Tells whether the definition knows a way between two activities. Whether it is open, availableActions tells."""
-        return definitions.transition(workflow_id.strip(), from_activity.strip(), to_activity.strip())
+        return definitions.transition(
+            workflow_id.strip(), from_activity.strip(), to_activity.strip(), library=library_at(state)
+        )
 
     @hinted(Hints(title="Check the server", read_only=True, idempotent=True))
     def health_check(self) -> ToolReply:
@@ -147,34 +163,40 @@ class NavigationTools(MCPToolset):  # type: ignore[misc]  # the library has no t
         return material.skills()
 
     @hinted(Hints(title="List skills", read_only=True, idempotent=True))
-    def list_skills(self, *, workflow_id: given.OptionalWorkflowId = None) -> ToolReply:
+    def list_skills(self, *, workflow_id: given.OptionalWorkflowId = None, state: given.OfRun = None) -> ToolReply:
         """Lists all skills, or a workflow's beside the universal ones."""
-        return material.skill_list(_given(workflow_id))
+        return material.skill_list(_given(workflow_id), library=library_at(state))
 
     @hinted(Hints(title="Read a skill", read_only=True, idempotent=True))
-    def get_skill(self, *, skill_id: given.SkillId, workflow_id: given.OptionalWorkflowId = None) -> ToolReply:
+    def get_skill(
+        self, *, skill_id: given.SkillId, workflow_id: given.OptionalWorkflowId = None, state: given.OfRun = None
+    ) -> ToolReply:
         """Reads how to do something."""
-        return material.skill(skill_id.strip(), _given(workflow_id))
+        return material.skill(skill_id.strip(), _given(workflow_id), library=library_at(state))
 
     @hinted(Hints(title="List resources", read_only=True, idempotent=True))
-    def list_workflow_resources(self, *, workflow_id: given.WorkflowId) -> ToolReply:
+    def list_workflow_resources(self, *, workflow_id: given.KnownWorkflowId, state: given.OfRun = None) -> ToolReply:
         """Lists the guides of a workflow."""
-        return material.resources(workflow_id.strip())
+        return material.resources(workflow_id.strip(), library=library_at(state))
 
     @hinted(Hints(title="Read a resource", read_only=True, idempotent=True))
-    def get_resource(self, *, workflow_id: given.WorkflowId, index: given.Index) -> ToolReply:
+    def get_resource(
+        self, *, workflow_id: given.KnownWorkflowId, index: given.Index, state: given.OfRun = None
+    ) -> ToolReply:
         """Reads a guide of a workflow."""
-        return material.resource(workflow_id.strip(), index)
+        return material.resource(workflow_id.strip(), index, library=library_at(state))
 
     @hinted(Hints(title="List templates", read_only=True, idempotent=True))
-    def list_templates(self, *, workflow_id: given.WorkflowId) -> ToolReply:
+    def list_templates(self, *, workflow_id: given.KnownWorkflowId, state: given.OfRun = None) -> ToolReply:
         """Lists the templates of a workflow."""
-        return material.templates(workflow_id.strip())
+        return material.templates(workflow_id.strip(), library=library_at(state))
 
     @hinted(Hints(title="Read a template", read_only=True, idempotent=True))
-    def get_template(self, *, workflow_id: given.WorkflowId, index: given.Index) -> ToolReply:
+    def get_template(
+        self, *, workflow_id: given.KnownWorkflowId, index: given.Index, state: given.OfRun = None
+    ) -> ToolReply:
         """Reads a template to fill in."""
-        return material.template(workflow_id.strip(), index)
+        return material.template(workflow_id.strip(), index, library=library_at(state))
 
     @hinted(Hints(title="Discover what there is", read_only=True, idempotent=True))
     def discover_resources(self) -> ToolReply:
