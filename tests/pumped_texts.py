@@ -1,6 +1,7 @@
 """Texts that make a regular expression walk the same way again and again, found in the expression itself."""
 
 from re import _parser as parser
+from typing import NamedTuple
 
 ANY = "a 1-_.\"\\{}[]()<>#:=/'\tZé@|,\n"
 SPACE, WORD, DIGIT = " \n", "a_1", "1"
@@ -17,10 +18,27 @@ MANY = 1_000
 SPOILS = ("\x01", "!x\n", "x\n")
 
 
-def pumped_texts(pattern, *, size, random, tries):
-    """For each repetition without an end: what leads to it, what it takes `size` characters of, and what it does not take."""
+class Pumped(NamedTuple):
+    """A text that is as long as one wants it to be."""
+
+    first: str
+    repeated: str
+    spoil: str
+    is_bytes: bool
+
+    def of_size(self, size):
+        text = self.first + self.repeated * (size // len(self.repeated)) + self.spoil
+        return text.encode("utf-8") if self.is_bytes else text
+
+
+def pumped_texts(pattern, *, random, tries):
+    """For each repetition without an end: what leads to it, again and again what it takes, and what it does not take. Each once."""
     tree = list(parser.parse(pattern.pattern, pattern.flags))
     pieces = list(_sites(tree)) or [([], [], [])]
+    return dict.fromkeys(_pumped(pieces, isinstance(pattern.pattern, bytes), random, tries))
+
+
+def _pumped(pieces, is_bytes, random, tries):
     for _ in range(tries):
         for before, repeated, after in pieces:
             lead, pump = _sample(before, random), _sample(repeated, random) or random.choice(ANY)
@@ -28,8 +46,7 @@ def pumped_texts(pattern, *, size, random, tries):
             for whole in (pump, lead + pump, lead + pump + next_one):
                 for first in (lead, ""):
                     for spoil in SPOILS:
-                        text = first + whole * (size // len(whole)) + spoil
-                        yield text.encode("utf-8") if isinstance(pattern.pattern, bytes) else text
+                        yield Pumped(first, whole, spoil, is_bytes)
 
 
 def _sites(tree):
@@ -83,10 +100,10 @@ def _sampled(kind, value, random):
 
 
 def _one_of(items, random):
-    told = [(str(kind), value) for kind, value in items]
-    known = "".join(_characters(kind, value, random) for kind, value in told)
-    if told[0][0] != "NEGATE":
-        return random.choice(known)
+    if str(items[0][0]) != "NEGATE":
+        kind, value = random.choice(items)
+        return random.choice(_characters(str(kind), value, random))
+    known = "".join(_characters(str(kind), value, random) for kind, value in items)
     return random.choice([character for character in ANY if character not in known] or ["a"])
 
 
