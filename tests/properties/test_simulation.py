@@ -19,6 +19,8 @@ ROOT = Path(__file__).resolve().parents[2]
 KEPT = json.loads((Path(__file__).parent / "kept_seeds.json").read_bytes())
 SEEDS = 1_000
 PARTS = 8
+# What few histories come to is looked for first where it was found last.
+RARE = {"half of a transition of two runs": (304,)}
 # Of another seed than the suite's, so that the check of the same history is one of its own.
 TWICE = range(5_000, 5_012)
 
@@ -68,13 +70,14 @@ def test_every_kind_of_fault_happens():
     assert happened == set(SimulatedFault)
 
 
-def first_finding(make_store=MemoryStore):
-    return next((history for history in live_all(range(SEEDS), make_store=make_store) if history.finding), None)
+def first_finding(make_store=MemoryStore, *, first=()):
+    seeds = (*first, *range(SEEDS))
+    return next((history for history in live_all(seeds, make_store=make_store) if history.finding), None)
 
 
 @pytest.mark.parametrize("name", STORES)
 def test_a_store_that_keeps_less_is_found(name):
-    assert first_finding(STORES[name]) is not None
+    assert first_finding(STORES[name], first=RARE.get(name, ())) is not None
 
 
 @pytest.mark.parametrize("name", SERVICES)
