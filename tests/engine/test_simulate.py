@@ -202,7 +202,8 @@ def test_an_answer_for_a_round_that_cannot_come_is_refused(key, said):
 
 def test_a_round_that_one_of_two_loops_of_a_name_has_can_come():
     programs = [built(loop("l", do("a"), count=count), do("b")) for count in (2, 4)]
-    both = activities(*(replace(each.activities[0], id=name) for each, name in zip(programs, "xy", strict=True)))
+    around = zip(programs, "xy", "yx", strict=True)
+    both = activities(*(replace(each.activities[0], id=name, transitions=(to(then),)) for each, name, then in around))
 
     assert wrong_answers(program=both, answers={"l@3::a": {}, "x@7/l@1::a": {}, "y@7/l@3::a": {}}) == ()
     assert len(wrong_answers(program=both, answers={"l@4::a": {}, "x@0/l@2::a": {}})) == 2
@@ -242,3 +243,71 @@ def test_a_long_walk_with_many_variables_costs_in_proportion():
 
     assert len(found.path) == 500
     assert work.seconds <= allowed(plain=plain.seconds, size=len(str(many)))
+
+
+VISITED = folder(
+    activity_document("plan", steps=[step("draft")], transitions=[{"to": "check"}]),
+    activity_document(
+        "check",
+        steps=[step("look", checkpoint="sure")],
+        checkpoints=[
+            checkpoint(
+                "sure",
+                options=[
+                    {"id": "yes", "label": "Yes"},
+                    {"id": "no", "label": "No", "effect": {"transitionTo": "mend"}},
+                ],
+            )
+        ],
+        transitions=[{"to": "tell"}],
+    ),
+    activity_document("mend", steps=[step("sew")], transitions=[{"to": "check"}]),
+    activity_document("tell", steps=[step("say")]),
+    activity_document("aside", steps=[step("wander")], transitions=[{"to": "aside"}]),
+    about={"id": "team.visits", "version": "1.0.0", "title": "Visits", "initialActivity": "plan"},
+)
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("plan@0::draft", ""),
+        ("plan@1::draft", "'plan@0'"),
+        ("plan@7::draft", "'plan@0'"),
+        ("check@9::look", ""),
+        ("check@9::sure", ""),
+        ("mend@3::sew", ""),
+        ("tell@0::say", ""),
+        ("tell@1::say", "'tell@0'"),
+        ("aside@0::wander", "no way leads to it"),
+        ("aside@1::wander", "no way leads to it"),
+        ("wander", ""),
+    ],
+)
+def test_an_answer_for_a_visit_that_cannot_come_is_told(key, said):
+    wrong = wrong_answers(program=program_of(VISITED), answers={key: {"context": {"x": 1}}})
+
+    assert len(wrong) == bool(said)
+    assert all(key in each and said in each for each in wrong)
+
+
+def test_in_a_ring_of_activities_every_one_may_be_visited_again():
+    ring = [
+        activity(name, do(f"do-{name}"), transitions=(to(then),)) for name, then in ("ab", "bc", "cd", "db", "ef", "fe")
+    ]
+    program = activities(*ring)
+    told = {name: bool(wrong_answers(program=program, answers={f"{name}@5::do-{name}": {}})) for name in "abcdef"}
+
+    assert told == {"a": True, "b": False, "c": False, "d": False, "e": True, "f": True}
+
+
+def test_which_visits_can_come_is_found_by_work_that_goes_by_the_ways():
+    count = 5_000
+    ways = [activity(f"a{n}", do(f"s{n}"), transitions=(to(f"a{n + 1}"), to(f"a{n // 2}"))) for n in range(count)]
+    program = activities(*ways, activity(f"a{count}", do("last")))
+
+    with Work() as work:
+        wrong = wrong_answers(program=program, answers={"a0@1::s0": {}, f"a{count}@1::last": {}})
+
+    assert len(wrong) == 1
+    assert work.seconds <= allowed(plain=0, size=100 * count)

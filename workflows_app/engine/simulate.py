@@ -7,7 +7,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import Any
 
-from workflows_app.engine import walker
+from workflows_app.engine import walker, walks
 from workflows_app.engine.problems import did_you_mean
 from workflows_app.engine.program import (
     Activity,
@@ -99,12 +99,13 @@ def wrong_answers(*, program: Program, answers: Mapping[str, Any]) -> tuple[str,
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Standing:
     """Where an item stands: the loops around it, outermost first, and the options of a question. The key of an item of an
-    `activity` begins with the visit of that.
+    `activity` begins with the visit of that, of which there are `visits` at most, or ever so many.
     """
 
     activity: str
     loops: tuple[Loop, ...]
     options: frozenset[str] | None
+    visits: int | None = None
 
     @property
     def around(self) -> tuple[str, ...]:
@@ -116,13 +117,20 @@ class _Standing:
         return tuple(names) in {self.around, self.around[-len(self.loops) :] if self.loops else ()}
 
     def never(self, rounds: Sequence[int]) -> str:
-        """Why one of these rounds, the innermost last, cannot come; an activity may be entered ever so often."""
+        """Why one of these rounds, the innermost last, or the visit before them, cannot come."""
         for loop, number in zip(reversed(self.loops), reversed(rounds), strict=False):
             most = min(loop.max_iterations, loop.count) if isinstance(loop.count, int) else loop.max_iterations
             if number >= most:
                 last = f"the last of them is {f'{loop.id}@{most - 1}'!r}" if most else "no round of it comes"
                 return f"the loop {loop.id!r} has at most {most} rounds, counted from 0: {last}."
-        return ""
+        if self.visits is None or len(rounds) <= len(self.loops) or rounds[0] < self.visits:
+            return ""
+        only = (
+            f"no way leads back to it: its only visit is {f'{self.activity}@0'!r}"
+            if self.visits
+            else "no way leads to it"
+        )
+        return f"the activity {self.activity!r} is not entered so often; {only}."
 
 
 _Standings = Mapping[str, Sequence[_Standing]]
@@ -132,14 +140,61 @@ def _places(program: Program) -> dict[str, list[_Standing]]:
     """Every item that is answered, by its id."""
     found: dict[str, list[_Standing]] = {}
     is_visited = program.family is Family.ACTIVITIES
+    reached, again = _entered(program) if is_visited else (set(), set())
     for activity in program.activities:
+        visits = None if activity.id in again or not is_visited else int(activity.id in reached)
         for item, loops in _items_in(activity.body, ()):
             options = None
             if isinstance(item, Gate):
                 options = frozenset(option.id for option in _checkpoint(activity, item).options)
-            standing = _Standing(activity=activity.id if is_visited else "", loops=loops, options=options)
+            at = activity.id if is_visited else ""
+            standing = _Standing(activity=at, loops=loops, options=options, visits=visits)
             found.setdefault(item.id, []).append(standing)
     return found
+
+
+def _entered(program: Program) -> tuple[set[str], set[str]]:
+    """The activities that a walk may come to, and those of them to which a way leads back."""
+    known = {activity.id for activity in program.activities}
+    leads = {each.id: [to for to in dict.fromkeys(_leads_to(each)) if to in known] for each in program.activities}
+    order = _left_in_order(leads, [program.initial_activity])
+    back: dict[str, list[str]] = {name: [] for name in order}
+    for name in order:
+        for target in leads[name]:
+            back[target].append(name)
+    again = {name for name in order if name in leads[name]}
+    taken: set[str] = set()
+    # Those that lead to one another: what leads to each, from what was left last, is looked through once.
+    for name in reversed(order):
+        together, waiting = {name}, [] if name in taken else [name]
+        while waiting:
+            found = {each for each in back[waiting.pop()] if each not in taken and each not in together}
+            together |= found
+            waiting += found
+        again |= together if len(together) > 1 else set()
+        taken |= together
+    return set(order), again
+
+
+def _left_in_order(leads: Mapping[str, Sequence[str]], names: Iterable[str]) -> list[str]:
+    """All that these lead to, each after what it leads to first."""
+    order: list[str] = []
+    met: set[str] = set()
+    waiting = [(name, False) for name in names if name in leads]
+    while waiting:
+        name, is_left = waiting.pop()
+        if is_left:
+            order.append(name)
+        elif name not in met:
+            met.add(name)
+            waiting += [(name, True), *((target, False) for target in leads[name] if target not in met)]
+    return order
+
+
+def _leads_to(activity: Activity) -> Iterator[str]:
+    yield from (target for target, _ in walks.ways(activity))
+    effects = (option.effect for checkpoint in activity.checkpoints for option in checkpoint.options)
+    yield from (effect.transition_to for effect in effects if effect is not None)
 
 
 def _items_in(
