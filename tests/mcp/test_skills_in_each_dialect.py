@@ -353,12 +353,76 @@ def test_whoever_leads_a_session_is_told_the_techniques_of_its_leader(led, diale
     assert set(LEADING) <= set(told["structuredContent"]["skills"])
     for name, words in LEADING.items():
         assert words in call.text("get_skill", session_token=token, step_id=name)
-    if dialect == "orchestrator":
-        for summary in (True, False):
-            about = call.raw("get_workflow", session_token=token, summary=summary)
-            assert about["structuredContent"]["leading_skills"]["ids"] == list(LEADING)
-            assert about["structuredContent"]["leading_skills"]["next_action"]["tool"] == "get_skills"
-            assert "hive-lead" in text_of(about)
+    begun = call.raw("start_session", workflow_id="team.led", agent_id="a")
+    told = [call.raw("get_workflow", session_token=token, summary=summary) for summary in (True, False)]
+    for about in (begun, *told):
+        named = about["structuredContent"]["leading_skills"]
+        assert named["ids"] == list(LEADING)
+        assert "hive-lead" in text_of(about)
+        assert set(LEADING) <= set(call(named["next_action"]["tool"], **named["next_action"]["parameters"])["skills"])
+
+
+@pytest.mark.parametrize("tool", ["nav_start", "nav_situation", "nav_action"])
+def test_navigation_names_the_techniques_of_the_leader_to_whoever_begins_or_comes_back(led, tool):
+    call = caller("navigation", led.agent)
+    told = call.raw("nav_start", workflow_id="team.led")
+    if tool == "nav_situation":
+        told = call.raw("nav_situation", state=told["structuredContent"]["state"])
+    if tool == "nav_action":
+        state = told["structuredContent"]["state"]
+        assert "hive-lead" not in text_of(call.raw("nav_action", state=state, action="complete_step", step_id="do"))
+        return
+    named = told["structuredContent"]["leadingSkills"]
+    assert named["ids"] == list(LEADING)
+    assert "hive-lead" in text_of(told)
+    first = named["next_action"]
+    for name, words in LEADING.items():
+        assert words in str(call(first["tool"], **{**first["parameters"], "skill_id": name}))
+
+
+def read_by_name(dialect, desk, workflow_id, name, *, activity):
+    """A skill by the name that a reply gives, where a run stands in the activity if it is read there."""
+    call = caller(dialect, desk.agent)
+    match dialect:
+        case "rail":
+            return call("inspect_workflow", workflowId=workflow_id, part="skill", skill=name)["files"][0]["text"]
+        case "lookup":
+            return call("workflow_get", id=workflow_id, skill=name)["skill"]["text"]
+        case "navigation":
+            return call.text("get_skill", workflow_id=workflow_id, skill_id=name)
+    token = call("start_session", workflow_id=workflow_id, agent_id="a")["session_token"]
+    token = call("next_activity", session_token=token, activity_id=activity)["session_token"]
+    return call.text("get_skill", session_token=token, step_id=name)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("of", ["its own", "meta's", "a lender's"])
+def test_some_rules_of_a_technique_hold_with_what_that_technique_inherits(dialect, of):
+    """Asked for as `conduct::worker`, of the workflow itself, of the one that serves all, or of another one."""
+    made = make_desk()
+    kept = {
+        "techniques/conduct.md": b"# Conduct\n\n## Rules\n\n### worker-quiet\n\nWORKERS ARE QUIET.\n\n### leader-calm\n\nSTAY CALM.\n",
+        "techniques/TECHNIQUE.md": b"## Capability\n\nAll.\n\n## Rules\n\n### dry\n\nKEEP IT DRY.\n",
+    }
+    owner = {"its own": "team.asking", "meta's": "team.meta", "a lender's": "team.keeper"}[of]
+    if of != "its own":
+        about = f"id: {owner}\nversion: 1.0.0\ntitle: Keeper\n".encode()
+        lone = b"id: lone\nversion: 1.0.0\nname: Lone\nsteps: [{kind: action, id: do}]\n"
+        publish_folder(made, {"workflow.yaml": about, "activities/01-lone.yaml": lone, **kept}, owner)
+    named = f"{owner}::conduct::worker" if of == "a lender's" else "conduct::worker"
+    asking = {
+        "workflow.yaml": b"id: team.asking\nversion: 1.0.0\ntitle: Asking\ninitialActivity: work\n",
+        "activities/01-work.yaml": b"id: work\nversion: 1.0.0\nname: Work\nsteps: [{kind: technique, id: do, technique: '"
+        + named.encode()
+        + b"'}]\n",
+    }
+    publish_folder(made, asking | (kept if of == "its own" else {}), "team.asking")
+
+    text = read_by_name(dialect, made, "team.asking", named, activity="work")
+
+    assert "WORKERS ARE QUIET." in text
+    assert "STAY CALM." not in text
+    assert text.count("KEEP IT DRY.") == 1
 
 
 @pytest.mark.parametrize("tool", ["start_workflow", "rehydrate", "inspect_workflow"])
