@@ -24,6 +24,24 @@ def closest(word: str, known: Iterable[str], *, like_enough: float = _LIKE_ENOUG
     return names[found[0]] if found else None
 
 
+def is_misspelt(word: str, name: str, *, like_enough: float) -> bool:
+    """Whether the word is this name with one slip in it, or like enough to it: of a short name one slip leaves little."""
+    return _is_one_slip(_folded(word[: LONGEST_WORD + 1]), _folded(name)) or (
+        closest(word, (name,), like_enough=like_enough) is not None
+    )
+
+
+def _is_one_slip(word: str, name: str) -> bool:
+    """One letter more, less, or another, or two that have changed their places. Of one letter nothing would be left."""
+    if min(len(word), len(name)) < 1 or max(len(word), len(name)) < 2 or abs(len(word) - len(name)) > 1:
+        return False
+    same = next((at for at, (one, other) in enumerate(zip(word, name, strict=False)) if one != other), len(name))
+    rest, wanted = word[same:], name[same:]
+    return (
+        rest[1:] in (wanted, wanted[1:]) or rest == wanted[1:] or (rest[:2] == wanted[1::-1] and rest[2:] == wanted[2:])
+    )
+
+
 def _folded(name: str) -> str:
     return "".join(character for character in name.lower() if character.isalnum())
 

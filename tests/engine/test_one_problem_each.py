@@ -151,7 +151,20 @@ DECLARED = ("functionDefinitions", "assessments", "extensionPoints", "references
 
 
 def misspelt(part, key):
-    part[f"{key}x" if len(key) < 4 else key[:-1]] = part.pop(key)
+    part[shortened(key)] = part.pop(key)
+
+
+def shortened(word):
+    return f"{word}x" if len(word) < 4 else word[:-1]
+
+
+# What a hand that slips writes.
+SLIPS = {
+    "a letter left out": shortened,
+    "two letters in each other's place": lambda word: f"{word[1]}{word[0]}{word[2:]}",
+    "a letter twice": lambda word: f"{word[0]}{word}",
+    "another letter": lambda word: f"{word[:-1]}z",
+}
 
 
 def steps_within(steps):
@@ -489,3 +502,186 @@ def test_a_number_that_is_let_pass_as_a_name_is_the_name():
 
     assert compilation.program is not None
     assert compilation.program.initial_activity == "5"
+
+
+# Below these keys stands what its author is free to write.
+FREE_IN_STEPS = {"args", "contextMapping", "outputRequired"}
+FIRST_FORM = {
+    "$schema": "steps-0.0.1",
+    "id": "team.plain",
+    "name": "Plain",
+    "description": "Uses what the first schema has.",
+    "version": "1.0.0",
+    "preconditions": ["The code can be read."],
+    "clarificationPrompts": ["How deep (depth)?"],
+    "metaGuidance": ["Be brief."],
+    "steps": [
+        {
+            "id": "look",
+            "title": "Look",
+            "prompt": "Look at the depth.",
+            "guidance": ["Twice."],
+            "askForFiles": True,
+            "requireConfirmation": True,
+            "runCondition": {"and": [{"var": "depth", "equals": "deep"}, {"not": {"var": "depth", "equals": "flat"}}]},
+            "validationCriteria": [
+                {"type": "contains", "value": "Found: ", "message": "Say what was found."},
+                {"type": "length", "min": 20, "message": "Say more."},
+            ],
+        },
+        {
+            "id": "tell",
+            "title": "Tell",
+            "prompt": "Tell.",
+            "validationCriteria": {
+                "and": [
+                    {"type": "regex", "pattern": "^Told: \\S.*:[0-9]+", "flags": "m", "message": "Tell."},
+                    {"or": [{"type": "contains", "value": "Why: ", "message": "Say why."}]},
+                    {"not": {"type": "contains", "value": "Perhaps: ", "message": "No guesses."}},
+                ]
+            },
+        },
+    ],
+}
+PROBED = {
+    **FIRST_FORM,
+    "$schema": "steps-0.3.0",
+    "id": "team.probed",
+    "capabilities": {"delegation": "required"},
+    "steps": [
+        {
+            "id": "probe",
+            "title": "Probe",
+            "templateCall": {"templateId": "wr.templates.capability_probe", "args": {"capability": "delegation"}},
+        },
+        {
+            "id": "rounds",
+            "type": "loop",
+            "title": "Rounds",
+            "loop": {"type": "for", "count": 2, "maxIterations": 3},
+            "body": [step("a-step")],
+        },
+    ],
+}
+STEPS = {"every key": EVERYTHING, "the first schema": FIRST_FORM, "a probe": PROBED}
+
+
+def changed(document, path, change):
+    made = copy.deepcopy(document)
+    holder = made
+    for key in path[:-1]:
+        holder = holder[key]
+    change(holder, path[-1])
+    return made
+
+
+def slipping(slip):
+    def change(holder, key):
+        if len(key) > 1:
+            holder[SLIPS[slip](key)] = holder.pop(key)
+
+    return change
+
+
+@pytest.mark.parametrize("which", STEPS)
+@pytest.mark.parametrize("slip", SLIPS)
+def test_a_misspelt_key_anywhere_in_a_step_workflow_is_the_one_problem(slip, which):
+    document = STEPS[which]
+    assert compiled(document, library=EVERYTHING_LIBRARY).problems == ()
+    for path in spots(document):
+        if isinstance(path[-1], str):
+            made = changed(document, path, slipping(slip))
+            told = compiled(made, library=EVERYTHING_LIBRARY).problems
+            least = 0 if FREE_IN_STEPS & {*path[:-1]} else 1
+
+            assert least <= len(told) <= 1, (path, [(problem.path, problem.message) for problem in told])
+
+
+@pytest.mark.parametrize("which", STEPS)
+def test_a_value_of_another_type_anywhere_in_a_step_workflow_is_the_one_problem(which):
+    for path in spots(STEPS[which]):
+        told = compiled(changed(STEPS[which], path, of_another_type), library=EVERYTHING_LIBRARY).problems
+
+        assert len(told) <= 1, (path, [(problem.path, problem.message) for problem in told])
+
+
+REFERRING_IN_STEPS = {
+    *("functionReferences", "functionCalls", "assessmentRefs", "forAssessment", "anyEqualsLevel", "contractRef"),
+    *("templateId", "workflowId", "body", "refId", "features", "loopId"),
+}
+
+
+# Beside those stand texts, and words of a closed set.
+NO_REFERENCES = {"kind", "args", "id", "level", "title", "prompt", "type", "operator", "inputs", "description"}
+
+
+def references_in(document, referring):
+    for path in spots(document):
+        value, named = value_at(document, path), [key for key in path if isinstance(key, str)]
+        if isinstance(value, str) and len(value) > 1 and referring & {*named[-2:]} and named[-1] not in NO_REFERENCES:
+            yield path
+
+
+def misspell_value(holder, key):
+    holder[key] = slipped(holder[key])
+
+
+def test_a_misspelt_reference_in_a_step_workflow_is_the_one_problem():
+    """It does not say that what is meant is unused."""
+    found = list(references_in(EVERYTHING, REFERRING_IN_STEPS))
+    assert len(found) > 15
+    for path in found:
+        told = compiled(changed(EVERYTHING, path, misspell_value), library=EVERYTHING_LIBRARY).problems
+
+        assert len(told) == 1, (path, [(problem.path, problem.message) for problem in told])
+
+
+def slipped(word):
+    name, braces, rest = word.partition("()")
+    return f"{name[:-2]}{name[-1]}{name[-2]}{braces}{rest}"
+
+
+def value_at(value, path):
+    for key in path:
+        value = value[key]
+    return value
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+def test_a_misspelt_key_anywhere_in_a_folder_is_the_one_problem(slip):
+    for path in spots(FOLDER):
+        if len(path) > 1 and isinstance(path[-1], str) and path not in TOLD_BESIDE:
+            told = folder_compiled(folder_with(path, slipping(slip)), library=BESIDE).problems
+            least = 0 if FREE_IN_FOLDERS & {*path[:-1]} or len(path[-1]) < 2 else 1
+
+            assert least <= len(told) <= 1, (path, [(problem.path, problem.message) for problem in told])
+
+
+FREE_IN_FOLDERS = {"artifactLocations", "defaultValue", "inputs", "outputs", "skill_args", "setVariable", "value"}
+BESIDE = Library(workflow_ids=frozenset({"team.all", "team.other"}))
+REFERRING_IN_FOLDERS = {
+    *("initialActivity", "graph", "skipActivities", "activities", "activationVariable", "primary", "supporting"),
+    *(
+        "technique",
+        "skill",
+        "ref",
+        "to",
+        "transitionTo",
+        "exit",
+        "checkpoint",
+        "workflow",
+        "defaultOption",
+        "variable",
+        "over",
+    ),
+}
+
+
+def test_a_misspelt_reference_in_a_folder_is_the_one_problem():
+    """What lies behind a way that leads nowhere is not told as well."""
+    found = [path for path in references_in(FOLDER, REFERRING_IN_FOLDERS) if not FREE_IN_FOLDERS & {path[-1]}]
+    assert len(found) > 30
+    for path in found:
+        told = folder_compiled(folder_with(path, misspell_value), library=BESIDE).problems
+
+        assert len(told) <= 1, (path, [(problem.path, problem.message) for problem in told])

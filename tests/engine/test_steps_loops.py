@@ -223,3 +223,34 @@ def test_rounds_that_cannot_be_are_warned_of(settings, warned):
 def test_what_is_wrong_in_a_nested_body_has_its_place():
     document = workflow(loop("one", [step("first"), loop("two", [step("third", titel="x")], type="for", count=1)]))
     assert errors_of(document) == [("unknown_key", "steps[0].body[1].body[0].titel")]
+
+
+def decided_by_name(loop_id, *, name, prompt="Decide."):
+    body = [step("decide", prompt=prompt, outputContract=CONTROL)]
+    return loop(loop_id, body, conditionSource={**BY_ARTIFACT, "loopId": name})
+
+
+@pytest.mark.parametrize(
+    ("name", "prompt", "said"),
+    [
+        ("tries", "Decide.", ""),
+        ("others", "Decide.", "is another loop"),
+        ("others", "Send it with loopId others.", "is another loop"),
+        ("tires", "Decide.", "no text speaks of it"),
+        ("nowhere", "Decide.", "no text speaks of it"),
+        ("review_loop", "Send it with loopId review_loop.", ""),
+    ],
+)
+def test_a_decision_that_speaks_of_another_loop_or_of_none_is_told(name, prompt, said):
+    others = loop("others", [step("inner")])
+    for document in (
+        workflow(decided_by_name("tries", name=name, prompt=prompt), others),
+        workflow(loop("around", [decided_by_name("tries", name=name, prompt=prompt), others])),
+    ):
+        told = compiled(document).warnings
+
+        assert [(problem.code.value, said in problem.message) for problem in told] == (
+            [("bad_loop", True)] if said else []
+        )
+        assert all(problem.path.endswith("loop.conditionSource.loopId") for problem in told)
+        assert all("'tries'" in problem.suggestion for problem in told)

@@ -3,7 +3,7 @@ way that leads nowhere: whoever takes it is stuck.
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -37,7 +37,7 @@ _MOST_COMPARED = 200
 _WAYS = frozenset(
     (
         *("initialActivity", "graph", "exits", "exit", "transitions", "to", "decisions", "branches", "transitionTo"),
-        *("steps", "kind", "checkpoints", "options", "effect"),
+        *("steps", "kind", "checkpoints", "options", "effect", "loops", "activities"),
     )
 )
 
@@ -82,7 +82,7 @@ def lint(*, program: Program, places: LintPlaces, workflow_ids: frozenset[str]) 
         yield from _targets(activity, known, places)
         yield from _triggers(program, activity, workflow_ids, places)
         yield from _decisions(activity, places)
-        yield from _no_default(activity, at)
+        yield from _no_default(activity, at, places)
         yield from _locations(program, activity, places)
         yield from value_types.mismatches(program, activity, at, places.untyped)
         for checkpoint in activity.checkpoints:
@@ -134,7 +134,7 @@ def _ways(activity: Activity) -> Iterator[_Way]:
 def _unreachable(program: Program, places: LintPlaces) -> Iterator[WorkflowProblem]:
     if not leads_on(program) or places.findings.has_lost(_WAYS):
         return
-    if program.initial_activity not in places.activities:
+    if program.initial_activity not in places.activities or _is_broken_off(program, places):
         return
     led = _reached(program, [program.initial_activity])
     looped = {name for activity in program.activities for loop in _loops(activity) for name in loop.activities}
@@ -150,6 +150,19 @@ def _unreachable(program: Program, places: LintPlaces) -> Iterator[WorkflowProbl
             )
             suggestion = "Lead there by a transition, and back, or write its steps into the loop."
             yield _warning(ProblemCode.UNREACHABLE, message, own, suggestion)
+
+
+def _is_broken_off(program: Program, places: LintPlaces) -> bool:
+    """Whether some way leads to no activity, and is told: whatever stands behind it is not unreachable by a second mistake. A branch that
+    names a step never led to any.
+    """
+    return any(
+        way.to not in places.activities and way.to not in TERMINAL_TARGETS
+        for activity in program.activities
+        for steps in [{item.id for item in walk_items(activity.body)}]
+        for way in _ways(activity)
+        if not (way.key.startswith("decisions") and way.to in steps)
+    )
 
 
 def _reached(program: Program, names: Iterable[str]) -> set[str]:
@@ -216,7 +229,7 @@ def _triggers(
     at = places.activities[activity.id]
     known = workflow_ids | {program.id}
     for trigger, place in _all_triggers(activity, at):
-        if workflow_ids and trigger.workflow not in known:
+        if workflow_ids and trigger.workflow and trigger.workflow not in known:
             message = f"The workflow {trigger.workflow[:80]!r} that is started here is not known."
             yield _warning(ProblemCode.UNKNOWN_WORKFLOW, message, place, places.hint(trigger.workflow, known))
 
@@ -237,14 +250,23 @@ def _decisions(activity: Activity, places: LintPlaces) -> Iterator[WorkflowProbl
             yield _warning(ProblemCode.MISSING_KEY, message, at.own(f"decisions[{index}].branches"))
 
 
-def _no_default(activity: Activity, at: ActivityPlaces) -> Iterator[WorkflowProblem]:
+def _no_default(activity: Activity, at: ActivityPlaces, places: LintPlaces) -> Iterator[WorkflowProblem]:
     branches = [branch for decision in activity.decisions for branch in decision.branches]
     ways: list[Transition | Branch] = [*activity.transitions, *branches]
-    if activity.transitions and not any(way.is_default or way.condition is None for way in ways):
+    written = len(_list_at(at, "transitions")), len(_list_at(at, "exits"))
+    said = [at.own(f"transitions[{each}].{key}") for each in range(written[0]) for key in ("to", "isDefault")]
+    said += [at.own(f"exits[{each}].isDefault") for each in range(written[1])]
+    is_told = places.is_lost(*said)
+    if activity.transitions and not is_told and not any(way.is_default or way.condition is None for way in ways):
         message = f"No transition of {activity.id!r} is the default: where no condition holds, the run ends here."
         advice = "Give the last one `isDefault: true` and no condition; `workflow-end` is a target too."
         key = "exits" if all("exit" in way.extra for way in activity.transitions) else "transitions"
         yield _warning(ProblemCode.MISSING_KEY, message, at.own(key), advice)
+
+
+def _list_at(at: ActivityPlaces, key: str) -> Sequence[object]:
+    value = at.shape.raw(key)
+    return value if isinstance(value, list) else ()
 
 
 def _locations(program: Program, activity: Activity, places: LintPlaces) -> Iterator[WorkflowProblem]:

@@ -8,7 +8,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
-from teams_app.engine.closest import closest
+from teams_app.engine.closest import is_misspelt
 from workflows_app.engine import conditions
 from workflows_app.engine.activities.findings import SHOWN_CHARS, FolderFindings
 from workflows_app.engine.canonical import MAX_SAFE_INTEGER, canonical_bytes
@@ -152,7 +152,7 @@ class FolderShape:
         if self._value.get(key) is not None or not self.findings.may_compare(min(len(self._value), _MOST_COMPARED)):
             return ""
         untaken = (name for name in islice(names, _MOST_COMPARED) if name not in self._taken)
-        return next((name for name in untaken if closest(name, (key,), like_enough=_MISSPELT)), "")
+        return next((name for name in untaken if is_misspelt(name, key, like_enough=_MISSPELT)), "")
 
     def id(self, key: str = "id", *, default: str, required: bool = True, until: str = "") -> str:
         """A name that others refer to. Characters that would make a reference ambiguous are refused; what comes after
@@ -258,9 +258,9 @@ class FolderShape:
             message = f"The key {_shown(key)} is not known here; it is kept, and nothing reads it."
             hint = hints.get(key) or self.findings.hint(key, self._taken)
             self.warn(ProblemCode.UNKNOWN_KEY, key, message, hint)
-            meant = closest(key, self._taken - self._value.keys(), like_enough=_MISSPELT) if hint else None
-            if meant is not None:
-                self.lose(meant, Severity.WARNING)
+            for meant in self._taken - self._value.keys() if hint else ():
+                if is_misspelt(key, meant, like_enough=_MISSPELT):
+                    self.lose(meant, Severity.WARNING)
         return {key: self._value[key] for key in unknown}
 
     def take_rest(self) -> None:

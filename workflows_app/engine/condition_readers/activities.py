@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from teams_app.engine.closest import closest
+from teams_app.engine.closest import is_misspelt
 from workflows_app.engine.condition_readers.reading import Reading
 from workflows_app.engine.condition_readers.when import read_when
 from workflows_app.engine.problems import ProblemCode, WorkflowProblem, did_you_mean
@@ -88,7 +88,7 @@ def _report_unknown(reading: Reading, value: dict[str, Any], kind: str, *, path:
             path=_at(path, key),
             suggestion=did_you_mean(key[:80], _KEYS[kind]),
         )
-    return any(closest(key, missing, like_enough=_MISSPELT) for key in unknown[:_MOST_COMPARED])
+    return any(is_misspelt(key, each, like_enough=_MISSPELT) for key in unknown[:_MOST_COMPARED] for each in missing)
 
 
 def _read_simple(reading: Reading, value: dict[str, Any], *, path: str) -> Condition:

@@ -35,20 +35,26 @@ def _read(reading: Reading, value: Any, *, path: str, depth: int) -> Condition:
         )
     if not value:
         return reading.warning(ProblemCode.BAD_CONDITION, "An empty condition inside another never holds.", path=path)
-    _report_unknown(reading, value, path=path)
+    is_told = _report_unknown(reading, value, path=path)
     if "var" in value:
         return _read_variable(reading, value, path=path)
+    if is_told and value.keys().isdisjoint(_LOGICAL):
+        # What is missing may be what is misspelt.
+        return Broken(reason="The condition cannot be read.")
     return _read_logical(reading, value, path=path, depth=depth)
 
 
-def _report_unknown(reading: Reading, value: dict[str, Any], *, path: str) -> None:
-    for key in sorted(str(key) for key in value if key not in _KEYS):
+def _report_unknown(reading: Reading, value: dict[str, Any], *, path: str) -> bool:
+    """Whether there is any."""
+    unknown = sorted(str(key) for key in value if key not in _KEYS)
+    for key in unknown:
         reading.error(
             ProblemCode.UNKNOWN_OPERATOR,
             f"A condition has no operator {key!r:.80}.",
             path=_at(path, key),
             suggestion=did_you_mean(key[:80], _KEYS),
         )
+    return bool(unknown)
 
 
 def _read_variable(reading: Reading, value: dict[str, Any], *, path: str) -> Condition:

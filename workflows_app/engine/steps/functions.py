@@ -8,7 +8,7 @@ from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import Function, FunctionCall
 from workflows_app.engine.steps.findings import StepFindings, join, shown
 from workflows_app.engine.steps.scope import Build, StepScope, written_chars
-from workflows_app.engine.steps.shape import kind_of, shown_value
+from workflows_app.engine.steps.shape import kind_of, misspelt, shown_value
 
 _TYPES: Mapping[str, type | tuple[type, ...]] = {
     "string": str,
@@ -67,6 +67,7 @@ def used(
     for index, reference in enumerate(raw.get("functionReferences", ())):
         name, place = reference.removesuffix("()"), f"{path}.functionReferences[{index}]"
         if scope.tolerant and name not in sight.functions and not build.left_out.may_hold("functionDefinitions", name):
+            build.unresolved.add("functionDefinitions")
             message = f"No function {shown(name)} is defined for this step, so no agent is told what it means."
             scope.findings.warn(ProblemCode.UNKNOWN_FUNCTION, place, message)
             continue
@@ -75,7 +76,7 @@ def used(
         _call(sight, call, f"{path}.functionCalls[{index}]") for index, call in enumerate(raw.get("functionCalls", ()))
     ]
     for index, definition in enumerate(raw.get("functionDefinitions", ())):
-        if definition["name"] not in sight.named:
+        if definition["name"] not in sight.named and "functionDefinitions" not in build.unresolved:
             _warn_unused(scope.findings, definition["name"], f"{path}.functionDefinitions[{index}]")
     return tuple(sight.named.values()), tuple(calls)
 
@@ -83,6 +84,8 @@ def used(
 def report_unused(build: Build, scope: StepScope, raw: dict[str, Any], path: str) -> None:
     """Warn of each function that a workflow or loop defines and no step below it names."""
     for index, definition in enumerate(raw.get("functionDefinitions", ())):
+        if "functionDefinitions" in build.unresolved:
+            return
         function = scope.functions.get(definition.get("name", ""))
         if function is None or build.left_out.refers_to(function.name):
             continue
@@ -114,6 +117,7 @@ class _Sight:
         if function is None and self.build.left_out.may_hold("functionDefinitions", name):
             return None
         if function is None:
+            self.build.unresolved.add("functionDefinitions")
             message = f"No function {shown(name)} is defined for this step."
             self.findings.unknown(ProblemCode.UNKNOWN_FUNCTION, path, message, word=name, known=self.functions)
             return None
@@ -134,6 +138,9 @@ def _check_arguments(findings: StepFindings, function: Function, arguments: dict
     for name, parameter in parameters.items():
         if name in arguments:
             _check_argument(findings, parameter, arguments[name], join(path, name))
+        elif misspelt(arguments, name, parameters, findings):
+            # Told as the argument that the function does not have.
+            continue
         elif parameter.get("required") and "default" not in parameter:
             message = f"The function {shown(function.name)} needs the argument `{name}`."
             findings.error(ProblemCode.MISSING_ARGUMENT, join(path, name), message)

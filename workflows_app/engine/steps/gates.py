@@ -14,9 +14,9 @@ from workflows_app.engine.program import (
     Validation,
 )
 from workflows_app.engine.steps import rules
-from workflows_app.engine.steps.findings import shown
+from workflows_app.engine.steps.findings import join, shown
 from workflows_app.engine.steps.scope import Build, StepScope
-from workflows_app.engine.steps.shape import shown_value
+from workflows_app.engine.steps.shape import did_mean, misspelt, shown_value
 
 ASSESSMENT_CONTRACT = "wr.contracts.assessment"
 _NAMED = {kind.value: kind for kind in (ConfirmationKind.COORDINATOR_EVAL, ConfirmationKind.HUMAN_APPROVAL)}
@@ -65,8 +65,8 @@ def confirmation(build: Build, scope: StepScope, raw: dict[str, Any], path: str)
     place = f"{path}.requireConfirmation"
     if isinstance(value, bool):
         return Confirmation(confirms=ConfirmationKind.ALWAYS) if value else None
-    if isinstance(value, dict) and "kind" in value:
-        return _named_confirmation(build, scope, value, place)
+    if isinstance(value, dict) and ("kind" in value or _means_a_kind(scope, value, place)):
+        return _named_confirmation(build, scope, value, place) if "kind" in value else None
     condition = build.condition(scope, value, place)
     return _confirmation(ConfirmationKind.CONDITIONAL, condition)
 
@@ -88,6 +88,18 @@ def contract_use(build: Build, scope: StepScope, raw: dict[str, Any], path: str)
     if reference is None or build.contract(scope, reference, f"{path}.contractRef") is None:
         return None
     return ContractUse(contract=reference, required=raw.get("required", True))
+
+
+def _means_a_kind(scope: StepScope, value: dict[str, Any], path: str) -> bool:
+    """Whether it is no condition but should name who confirms, and does not: which is told, as the one mistake."""
+    instead = misspelt(value, "kind", ("condition",), scope.findings)
+    if instead:
+        message = f"{shown(instead)} is not a key of a confirmation."
+        scope.findings.error(ProblemCode.UNKNOWN_KEY, join(path, instead), message, did_mean("kind"))
+    elif "condition" in value:
+        message = f"Beside `condition` stands no `kind`, which says who confirms: {', '.join(_NAMED)}."
+        scope.findings.error(ProblemCode.MISSING_KEY, f"{path}.kind", message)
+    return bool(instead) or "condition" in value
 
 
 def _confirmation(kind: ConfirmationKind, condition: Condition | None) -> Confirmation:
@@ -144,6 +156,7 @@ def _assessment_refs(build: Build, scope: StepScope, raw: dict[str, Any], path: 
             continue
         message = f"The workflow has no assessment {shown(reference)}."
         place = f"{path}.assessmentRefs[{index}]"
+        build.unresolved.add("assessments")
         scope.findings.unknown(ProblemCode.UNKNOWN_ASSESSMENT, place, message, word=reference, known=build.assessments)
     build.used_assessments.update(known)
     if known:
@@ -170,14 +183,15 @@ def _consequence(
 ) -> Consequence | None:
     level = raw["when"]["anyEqualsLevel"]
     only = raw["when"].get("forAssessment", "")
+    if any(name not in build.assessments for name in asked):
+        # One that is asked for is not there, which is told: it may be the one that is meant.
+        return None
     if only and only not in asked:
         message = f"{shown(only)} is not among the `assessmentRefs` of this step."
         place = f"{path}.when.forAssessment"
         scope.findings.unknown(ProblemCode.UNKNOWN_ASSESSMENT, place, message, word=only, known=asked)
         return None
     meant = (only,) if only else asked
-    if any(name not in build.assessments for name in meant):
-        return None
     levels = _levels(build, meant)
     if level not in levels:
         message = f"No dimension here has the level {shown(level)}, so this never happens."

@@ -24,6 +24,7 @@ class LeftOut:
         self._no_steps |= "steps" not in checked
         for key, part in _lost(document, checked):
             self._texts.update(_texts(part))
+            self._no_steps |= key == "steps" and not isinstance(part, dict)
             listed = key if key in _NAMES else closest(key[:64], _NAMES, like_enough=MISSPELT)
             if listed is not None:
                 names = part if isinstance(part, list) else [part]

@@ -38,9 +38,10 @@ _AMBIGUOUS = frozenset({"", "true", "false", "1", "0", "yes", "no", "null"})
 
 def report(build: Build, program: Program, document: dict[str, Any]) -> None:
     _report_never(build)
+    _report_decided(build, program)
     _report_undeclared(build, program)
     _report_placeholders(build, program)
-    _report_unused(build, document)
+    _report_unused(build, program, document)
 
 
 def never_holds(condition: Condition | None) -> bool:
@@ -109,6 +110,22 @@ def _report_never(build: Build) -> None:
         findings.warn(ProblemCode.UNREACHABLE, path, message)
 
 
+def _report_decided(build: Build, program: Program) -> None:
+    """The decision on a loop speaks of that loop. A name of its author's own is let pass where some text tells it."""
+    if not build.decided:
+        return
+    loops = {item.id for item in walk_items(program.activities[0].body) if isinstance(item, Loop)}
+    told = "\n".join((*_told(program), *build.left_out.texts()))
+    for loop_id, said, path, scope in build.decided:
+        own = loop_id.removeprefix(scope.prefix)
+        others = {said, f"{scope.prefix}{said}"} & (loops - {loop_id})
+        if said == own or (not others and said in told):
+            continue
+        where = "is another loop" if others else "is no loop, and no text speaks of it"
+        message = f"The decision on the loop {shown(own)} is to speak of {shown(said)}, which {where}."
+        scope.findings.warn(ProblemCode.BAD_LOOP, path, message, f"Write {own!r}, or leave `loopId` out.")
+
+
 def _report_undeclared(build: Build, program: Program) -> None:
     """A variable that decides something must be spoken of somewhere, or no agent will ever set it."""
     given = _GIVEN.union(*(_loop_variables(item) for item in walk_items(program.activities[0].body)))
@@ -171,15 +188,17 @@ def _loop_variables(item: Item) -> set[str]:
     return {item.iteration_variable, item.item_variable, item.index_variable} - {""}
 
 
-def _report_unused(build: Build, document: dict[str, Any]) -> None:
+def _report_unused(build: Build, program: Program, document: dict[str, Any]) -> None:
+    is_referred_to = "assessments" in build.unresolved
     for index, assessment in enumerate(document.get("assessments", ())):
         name = assessment.get("id", "")
-        is_used = name in build.used_assessments or build.left_out.refers_to(name)
+        is_used = is_referred_to or name in build.used_assessments or build.left_out.refers_to(name)
         if name in build.assessments and not is_used:
             message = f"No step refers to the assessment {shown(name)}."
             advice = "Name it in the `assessmentRefs` of a step."
             build.findings.warn(ProblemCode.IGNORED_FIELD, f"assessments[{index}]", message, advice)
     for index, feature in enumerate(document.get("features", ())):
-        if feature and feature not in build.used_features and not build.left_out.has_any("steps"):
+        is_known = feature in program.features
+        if is_known and feature not in build.used_features and not build.left_out.has_any("steps"):
             message = f"The feature {shown(feature)} reaches no step: features are added to `promptBlocks` only."
             build.findings.warn(ProblemCode.IGNORED_FIELD, f"features[{index}]", message)

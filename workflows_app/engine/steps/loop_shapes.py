@@ -50,22 +50,23 @@ _variable_source = record(
 )
 _any_source = record("A condition source", {"kind": _source_kind}, required=("kind",), is_open=True)
 
-_loop_keys = record(
-    "A loop",
-    {
-        "type": choice(LOOP_TYPES),
-        "condition": parts.CONDITION,
-        "items": _variable,
-        "count": _rounds,
-        "maxIterations": whole(least=1, most=MAX_ROUNDS),
-        "iterationVar": parts.IDENTIFIER,
-        "itemVar": parts.IDENTIFIER,
-        "indexVar": parts.IDENTIFIER,
-        "conditionSource": _condition_source,
-    },
-    required=("type", "maxIterations"),
-)
 _LOOP_NEEDS = {"for": "count", "forEach": "items"}
+_KEYS = {
+    "type": choice(LOOP_TYPES),
+    "condition": parts.CONDITION,
+    "items": _variable,
+    "count": _rounds,
+    "maxIterations": whole(least=1, most=MAX_ROUNDS),
+    "iterationVar": parts.IDENTIFIER,
+    "itemVar": parts.IDENTIFIER,
+    "indexVar": parts.IDENTIFIER,
+    "conditionSource": _condition_source,
+}
+_any_loop = record("A loop", _KEYS, required=("type", "maxIterations"))
+_loop_of = {
+    kind: record(f"A `{kind}` loop", _KEYS, required=("type", "maxIterations", key))
+    for kind, key in _LOOP_NEEDS.items()
+}
 _LOOP_STRAYS = {
     "while": ("count", "items", "itemVar", "indexVar"),
     "until": ("count", "items", "itemVar", "indexVar"),
@@ -83,15 +84,12 @@ _NEEDED = [
 ]
 
 
-@said_as({**schema_of(_loop_keys), "allOf": _NEEDED})
+@said_as({**schema_of(_any_loop), "allOf": _NEEDED})
 def read_loop(value: Any, path: str, findings: StepFindings) -> Any:
     kind = value.get("type") if isinstance(value, dict) else None
     if isinstance(kind, str) and kind in _LOOP_STRAYS:
-        needed = _LOOP_NEEDS.get(kind, "")
-        if needed and needed not in value:
-            findings.error(ProblemCode.MISSING_KEY, f"{path}.{needed}", f"A `{kind}` loop needs the key `{needed}`.")
         for stray in _LOOP_STRAYS[kind]:
             if stray in value:
                 message = f"A `{kind}` loop does not look at `{stray}`."
                 findings.warn(ProblemCode.IGNORED_FIELD, f"{path}.{stray}", message)
-    return _loop_keys(value, path, findings)
+    return _loop_of.get(kind if isinstance(kind, str) else "", _any_loop)(value, path, findings)

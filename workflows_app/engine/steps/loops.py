@@ -20,6 +20,8 @@ def build_loop(
     kind = LoopKind(config["type"])
     place = f"{path}.loop"
     contract, contract_loop = _decision(build, scope, config, body, place) if kind in _CONDITIONAL else ("", "")
+    if contract_loop:
+        build.decided.append((loop_id, contract_loop, f"{place}.conditionSource.loopId", scope))
     loop = Loop(
         id=loop_id,
         title=raw["title"],
@@ -54,11 +56,13 @@ def _decision(
     if not reference and any(_hands_in(item, LOOP_CONTROL) for item in body):
         reference = LOOP_CONTROL
     if not reference:
-        if "condition" not in config and not source:
+        if "condition" not in config and not source and "contracts" not in build.unresolved:
             message = f"A `{config.get('type')}` loop needs `condition` or `conditionSource`."
             scope.findings.error(ProblemCode.MISSING_KEY, f"{path}.condition", message)
         return "", ""
-    _report_decision(scope, config, body, reference, path)
+    # What a step hands in nobody knows where its contract is none.
+    if "contracts" not in build.unresolved:
+        _report_decision(scope, config, body, reference, path)
     return reference, source.get("loopId", "")
 
 

@@ -8,9 +8,9 @@ from workflows_app.engine.patterns import BadPatternError, compile_pattern
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import AllRules, AnyRule, NotRule, Rule, RuleKind, Validation
 from workflows_app.engine.steps import parts
-from workflows_app.engine.steps.findings import StepFindings
+from workflows_app.engine.steps.findings import StepFindings, join, shown
 from workflows_app.engine.steps.scope import Build, StepScope
-from workflows_app.engine.steps.shape import DROPPED, kind_of, shown_number
+from workflows_app.engine.steps.shape import DROPPED, did_mean, kind_of, misspelt, shown_number
 
 _COMPOSITIONS = ("and", "or", "not")
 KEYS_OF = {
@@ -24,14 +24,18 @@ _KIND_KEYS = frozenset[str]().union(*KEYS_OF.values())
 
 def read(build: Build, scope: StepScope, value: Any, path: str, *, prompt: str) -> Validation | None:
     """The whole of it, or None when it asks for nothing. A rule that the prompt itself answers is warned of."""
-    place = path
+    place, before = path, scope.findings.errors
+    is_whole = True
     if isinstance(value, list):
         rules = [_read(build, scope, item, f"{path}[{index}]") for index, item in enumerate(value)]
+        is_whole = None not in rules
         found = _all_of([rule for rule in rules if rule is not None])
     else:
         found = _read(build, scope, value, path)
         place = next((f"{path}.{key}" for key in _COMPOSITIONS if isinstance(value, dict) and key in value), path)
-    scope.findings.take(validation.lint(found, place, prompt=prompt))
+    # What the rules that are left ask for says nothing of those that could not be read.
+    if is_whole and scope.findings.errors == before:
+        scope.findings.take(validation.lint(found, place, prompt=prompt))
     return found
 
 
@@ -42,7 +46,18 @@ def _read(build: Build, scope: StepScope, value: Any, path: str) -> Validation |
         return None
     if any(key in value for key in _COMPOSITIONS):
         return _composition(build, scope, value, path)
+    if value.keys().isdisjoint({"type", "message"}) and (meant := _composition_otherwise(scope, value)):
+        instead, key = meant
+        message = f"{shown(instead)} is not a key of a rule or of a composition of them."
+        scope.findings.error(ProblemCode.UNKNOWN_KEY, join(path, instead), message, did_mean(key))
+        return None
     return _rule(build, scope, value, path) if build.count_rule(path) else None
+
+
+def _composition_otherwise(scope: StepScope, value: dict[str, Any]) -> tuple[str, str] | None:
+    """The key that is nearly one of a composition, and that one."""
+    near = ((misspelt(value, key, _KIND_KEYS, scope.findings), key) for key in _COMPOSITIONS)
+    return next((found for found in near if found[0]), None)
 
 
 def _composition(build: Build, scope: StepScope, value: dict[str, Any], path: str) -> Validation | None:

@@ -80,9 +80,13 @@ class Build:
     seen: dict[str, str] = field(default_factory=dict)
     conditions: list[tuple[Condition, str, StepFindings]] = field(default_factory=list)
     variables: list[tuple[tuple[str, ...], str, StepFindings]] = field(default_factory=list)
+    # The loops that an artifact decides, by which name it speaks of each, and where that stands.
+    decided: list[tuple[str, str, str, StepScope]] = field(default_factory=list)
     # The variables that texts show, and where.
     shown: list[tuple[str, str, StepFindings]] = field(default_factory=list)
     used_assessments: set[str] = field(default_factory=set)
+    # The lists that something refers to by a name which nothing there has: one of them is meant, so none is unused.
+    unresolved: set[str] = field(default_factory=set)
     used_functions: dict[int, Function] = field(default_factory=dict)
     used_features: set[str] = field(default_factory=set)
     routines: dict[str, dict[str, Any] | None] = field(default_factory=dict)
@@ -107,6 +111,7 @@ class Build:
         contract = BUILT_IN.get(reference) or self.library.contracts.get(reference)
         if contract is None:
             known = {*BUILT_IN, *self.library.contracts}
+            self.unresolved.add("contracts")
             message = f"There is no contract {shown(reference)}."
             scope.findings.unknown(ProblemCode.UNKNOWN_CONTRACT, path, message, word=reference, known=known)
             return None

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import islice
 from typing import Any, Final
 
-from teams_app.engine.closest import closest
+from teams_app.engine.closest import is_misspelt
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.steps.findings import MAX_SUGGESTIONS, StepFindings, join, shown
 
@@ -212,7 +212,7 @@ def misspelt(value: Mapping[str, Any], key: str, known: Collection[str], finding
     if findings.errors >= MAX_SUGGESTIONS:
         return ""
     unknown = (name for name in islice(value, _MOST_COMPARED) if name not in known)
-    return next((name for name in unknown if closest(name, (key,), like_enough=MISSPELT)), "")
+    return next((name for name in unknown if is_misspelt(name, key, like_enough=MISSPELT)), "")
 
 
 def did_mean(key: str) -> str:

@@ -13,7 +13,7 @@ from workflows_app.engine.program import Capability, Provenance, ProvenanceKind
 from workflows_app.engine.steps import declarations, functions, schema, tokens
 from workflows_app.engine.steps.findings import StepFindings, join, shown
 from workflows_app.engine.steps.scope import Build, StepScope
-from workflows_app.engine.steps.shape import DROPPED, shown_value
+from workflows_app.engine.steps.shape import DROPPED, misspelt, shown_value
 
 ROUTINE_PREFIX = "wr.templates.routine."
 PROBE = "wr.templates.capability_probe"
@@ -45,6 +45,8 @@ def probed_capability(scope: StepScope, raw: dict[str, Any], path: str) -> Capab
     place = f"{path}.templateCall.args"
     _report_unknown(scope, arguments, {"capability"}, "capability_probe", place, error=True)
     if "capability" not in arguments:
+        if misspelt(arguments, "capability", (), scope.findings):
+            return None
         scope.findings.error(
             ProblemCode.MISSING_ARGUMENT, f"{place}.capability", "The probe needs the argument `capability`."
         )
@@ -117,6 +119,9 @@ def _routine(build: Build, scope: StepScope, name: str, path: str) -> dict[str, 
 
 
 def _checked(document: Any, findings: StepFindings) -> dict[str, Any] | None:
+    if document is None:
+        findings.error(ProblemCode.UNREADABLE, "", "It is no JSON that can be read.", "Mend it where it stands.")
+        return None
     try:
         canonical.check_storable(document)
         plain = msgspec.json.decode(canonical.canonical_bytes(document))
@@ -177,15 +182,19 @@ def _filled(scope: StepScope, routine: dict[str, Any], given: dict[str, Any], na
     written: dict[str, Any] = {
         key: _written(value, key, arguments, free=key in _FREE_KEYS) for key, value in parts.items()
     }
+    meant: set[str] = set()
     for argument, place in sorted(arguments.missing.items()):
         message = f"The routine {shown(name)} needs the argument `{argument}` ({place})."
-        scope.findings.error(ProblemCode.MISSING_ARGUMENT, join(f"{path}.args", argument), message)
+        instead = misspelt(given, argument, arguments.used, scope.findings)
+        hint = f"Write it instead of {shown(instead)}." if instead else ""
+        meant.add(instead)
+        scope.findings.error(ProblemCode.MISSING_ARGUMENT, join(f"{path}.args", argument), message, hint)
     for place in arguments.too_long:
         message = (
             f"With its arguments, {place} of the routine {shown(name)} is longer than {MAX_FILLED_CHARS} characters."
         )
         scope.findings.error(ProblemCode.TOO_LONG, f"{path}.args", message)
-    _report_unknown(scope, given, arguments.used, name, f"{path}.args", error=False)
+    _report_unknown(scope, given, arguments.used | meant, name, f"{path}.args", error=False)
     filled: dict[str, Any] = {"steps": []}
     filled.update(routine)
     filled.update(written)
