@@ -307,3 +307,129 @@ def test_a_lent_activity_of_ones_own_that_cannot_be_read_is_the_one_problem():
         yaml_folder(b"", about=listed + b"initialActivity: a1\n", **{"activities__patterns__01-scan.yaml": BROKEN})
     ).problems
     assert problem.code is ProblemCode.BAD_YAML
+
+
+# A lender of which something cannot be read
+
+UNREADABLE = (b"id: [\n", b"\xff", b"- a\n- b\n", b"", b"a: 1\na: 2\n")
+LENT = b"id: lent\nversion: 1.0.0\nname: Lent\n"
+# What of a lender a workflow may refer to, by how it does, with the file of the lender that has to be read for it.
+BORROWING = {
+    "a rule": (
+        b"rules:\n  workflow:\n    - {ref: 'side::single'}\n    - {ref: 'side::another'}\n",
+        b"",
+        "workflow.yaml",
+    ),
+    "a question": (b"", b"steps: [{kind: checkpoint, id: ask, ref: 'side::sure'}]\n", "workflow.yaml"),
+    "an activity in a folder of the lender's own": (
+        b"initialActivity: lent\ngraph: {a1: {done: lent}}\nactivities: [side/01-lent.yaml]\n",
+        b"exits: [{id: done, isDefault: true}]\n",
+        "workflow.yaml",
+    ),
+    "the question of a borrowed activity": (b"activities: [side/02-asks.yaml]\n", b"", "workflow.yaml"),
+    "an activity": (
+        b"initialActivity: read\nactivities: [side/03-read.yaml]\n",
+        b"transitions: [{to: read, isDefault: true}]\n",
+        "activities/03-read.yaml",
+    ),
+    "a technique": (b"", b"steps: [{kind: technique, technique: 'side::cut'}]\n", "techniques/cut.md"),
+    "some rules of a technique": (
+        b"techniques: {workflow: ['side::cut::calm', 'side/cut']}\n",
+        b"steps: [{kind: technique, technique: 'side::cut'}]\n",
+        "techniques/cut.md",
+    ),
+    "a skill": (b"", b"steps: [{id: do, name: Do, skill: side/file}]\n", "skills/00-file.yaml"),
+    "a guide": (
+        b"modes: [{id: m, name: M, activationVariable: v, resource: side/guide}]\n",
+        b"",
+        "resources/01-guide.yaml",
+    ),
+    "a guide by its number": (
+        b"modes: [{id: m, name: M, activationVariable: v, resource: side/01}]\n",
+        b"",
+        "resources/01-guide.yaml",
+    ),
+    "a guide by the name that it gives itself": (
+        b"modes: [{id: m, name: M, activationVariable: v, resource: side/told}]\n",
+        b"",
+        "resources/01-guide.yaml",
+    ),
+}
+LENDER = {
+    "workflow.yaml": b"id: side\nversion: 1.0.0\ntitle: Side\nactivitiesDir: phases\nfragments:\n"
+    b"  rules: {single: Of the side, another: As well}\n  checkpoints:\n" + SURE,
+    "phases/01-lent.yaml": LENT,
+    "phases/02-asks.yaml": b"id: asks\nversion: 1.0.0\nname: Asks\nsteps: [{kind: checkpoint, id: ask, ref: sure}]\n",
+    "phases/03-read.yaml": LENT.replace(b"lent", b"read"),
+    "techniques/cut.md": technique("cut") + b"\n## Rules\n\n### calm-one\n\nBe calm.\n",
+    "skills/00-file.yaml": b"id: file\nversion: 1.0.0\ncapability: Files\n",
+    "resources/01-guide.yaml": b"id: told\ntitle: Guide\n",
+}
+DECLARED = b"variables: [{name: v, type: boolean}]\n"
+
+
+def in_place(files, *, is_plain):
+    """The activities of the lender in the folder that needs no naming."""
+    made = {path.replace("phases/", "activities/") if is_plain else path: data for path, data in files.items()}
+    said = made["workflow.yaml"].replace(b"activitiesDir: phases\n", b"" if is_plain else b"activitiesDir: phases\n")
+    return {**made, "workflow.yaml": said}
+
+
+@pytest.mark.parametrize("bad", UNREADABLE)
+@pytest.mark.parametrize("what", BORROWING)
+def test_a_file_of_a_lender_that_cannot_be_read_is_the_one_problem_and_named(what, bad):
+    about, body, broken = BORROWING[what]
+    is_own = what == "an activity in a folder of the lender's own"
+    lender = in_place(LENDER, is_plain=not is_own)
+    borrower = yaml_folder(body, about=DECLARED + about)
+    told = compiled(borrower, library=of(side=lender)).problems
+    assert [problem for problem in told if problem.code is not ProblemCode.UNREACHABLE] == []
+    if broken.endswith(".md"):
+        bad = b"\xff"
+    if bad == b"a: 1\na: 2\n" and broken.endswith(".md"):
+        pytest.skip("Of a text nothing stands twice.")
+
+    told = compiled(borrower, library=of(side={**lender, broken: bad})).problems
+
+    if bad in (b"- a\n- b\n", b"") and broken.startswith("resources/"):
+        # A guide may be a list.
+        return
+    assert [problem.file for problem in told] == [f"side/{broken}"], told
+    assert "not" not in told[0].code.value.split("_")
+
+
+@pytest.mark.parametrize(
+    "fragments",
+    [
+        b"fragments: 5\n",
+        b"fragments: {rules: [x], checkpoints: y}\n",
+        b"fragments: {rules: {single: 7}, checkpoints: {sure: 7}}\n",
+    ],
+)
+@pytest.mark.parametrize("what", ["a rule", "a question", "the question of a borrowed activity"])
+def test_a_fragment_of_a_lender_in_another_form_is_told_where_the_lender_keeps_it(what, fragments):
+    about, body, _ = BORROWING[what]
+    about = about.replace(b"    - {ref: 'side::another'}\n", b"")
+    lender = in_place(LENDER, is_plain=True) | {"workflow.yaml": b"id: side\nversion: 1.0.0\ntitle: Side\n" + fragments}
+
+    (problem,) = compiled(yaml_folder(body, about=DECLARED + about), library=of(side=lender)).problems
+
+    assert (problem.code, problem.file) == (ProblemCode.WRONG_TYPE, "side/workflow.yaml")
+
+
+def test_an_activity_that_nobody_lends_is_the_one_problem():
+    about = b"initialActivity: gone\nactivities: [side/09-gone.yaml]\ngraph: {gone: {done: a1}}\n"
+
+    (problem,) = compiled(yaml_folder(b"", about=about), library=of(side=LENDER)).problems
+
+    assert problem.code is ProblemCode.UNKNOWN_ACTIVITY
+
+
+@pytest.mark.parametrize("key", ["activites", "actvities", "activitie"])
+def test_activities_that_are_listed_under_a_misspelt_key_are_the_one_problem(key):
+    about = f"initialActivity: lent\n{key}: [side/01-lent.yaml]\n".encode()
+    for own in ((), (b"transitions: [{to: lent, isDefault: true}]\n",)):
+        (problem,) = compiled(yaml_folder(*own, about=about), library=of(side=in_place(LENDER, is_plain=True))).problems
+
+        assert (problem.code, problem.path) == (ProblemCode.MISSING_KEY, "activities")
+        assert repr(key) in problem.suggestion

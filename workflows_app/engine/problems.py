@@ -135,6 +135,11 @@ def did_you_mean(word: str, known: Iterable[str], *, before: str = "") -> str:
     return f"Known: {shown}{', …' if len(candidates) > 8 else ''}."
 
 
+def no_object(file: str, what: str) -> WorkflowProblem:
+    """Of a file that can be read and is something else than an object."""
+    return WorkflowProblem(code=ProblemCode.WRONG_TYPE, message=f"{what} is an object with keys.", file=file)
+
+
 def without_others(problems: Iterable[WorkflowProblem], *, own_files: Collection[str]) -> tuple[WorkflowProblem, ...]:
     """For who may not see what other workflows hold: where something is wrong with what this one takes from them, and not what."""
     return sorted_problems(

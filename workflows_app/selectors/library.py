@@ -171,8 +171,8 @@ def _document_of(revision_id: UUID) -> Any | None:
 
 
 def _parsed(members: Mapping[str, _Files], reading: SharedReading) -> dict[str, Any]:
-    documents = {routine_name(member_id): reading.json(data=_only(files)) for member_id, files in members.items()}
-    return {name: document for name, document in documents.items() if document is not None}
+    """None for one that cannot be read, which is there all the same."""
+    return {routine_name(member_id): reading.json(data=_only(files)) for member_id, files in members.items()}
 
 
 def _only(files: _Files) -> bytes:

@@ -96,6 +96,8 @@ class _BodyReader:
         self._checkpoint_shapes: dict[str, FolderShape] = {}
         self._item_shapes: dict[str, FolderShape] = {}
         self._named: Counter[str] = Counter()
+        # Whether a step may name any of them, since what it names cannot be read, or is nothing there.
+        self._is_lost = False
         self._taken: set[str] = set()
         self._numbers: Counter[str] = Counter()
 
@@ -227,7 +229,9 @@ class _BodyReader:
         if fragment is not None and not findings.is_full and findings.repeat(text_length(fragment[0]), file=shape.file):
             return shape.over(fragment[0], place=fragment[1])
         is_kept = not home and self._around.fragments.is_kept_here(reference)
-        if reference and fragment is None and not is_kept:
+        lost = self._around.fragments.lost_checkpoint(reference, home=home) if reference and fragment is None else ()
+        findings.take_once(lost)
+        if reference and fragment is None and not is_kept and not lost:
             hint = shape.findings.hint(reference, self._around.fragments.checkpoint_names(home=home))
             shape.problem(ProblemCode.UNKNOWN_REF, "ref", f"No fragment {reference[:80]!r} is known.", suggestion=hint)
         # The one mistake is told; that its message and options are missing follows from it.
@@ -305,9 +309,12 @@ class _BodyReader:
         for draft in drafts:
             if not isinstance(draft.item, Gate):
                 self._taken.add(draft.item.id)
+            self._is_lost |= draft.shape.is_lost("checkpoint", Severity.WARNING)
             if draft.names in self._checkpoints:
                 self._named[draft.names] += 1
-            elif draft.names and not self._activity.is_unread("checkpoints"):
+            elif draft.names:
+                self._is_lost = True
+            if draft.names and draft.names not in self._checkpoints and not self._activity.is_unread("checkpoints"):
                 message = f"The activity declares no checkpoint {draft.names[:80]!r}."
                 hint = draft.shape.findings.hint(draft.names, self._checkpoints)
                 draft.shape.warn(ProblemCode.UNKNOWN_CHECKPOINT, "checkpoint", message, hint)
@@ -315,7 +322,7 @@ class _BodyReader:
 
     def _on_entry(self) -> tuple[Gate, ...]:
         unnamed = [checkpoint for checkpoint in self._checkpoints.values() if checkpoint.id not in self._named]
-        for checkpoint in unnamed if self._named else ():
+        for checkpoint in unnamed if self._named and not self._is_lost else ():
             self._tell_unnamed(checkpoint)
         asked = (checkpoint for checkpoint in unnamed if self._is_asked_on_entry(checkpoint))
         return tuple(Gate(id=self._gate_id("entry", cp.id), checkpoint=cp.id) for cp in asked)

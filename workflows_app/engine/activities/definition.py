@@ -51,9 +51,12 @@ def read_definition(shape: FolderShape, *, fragments: FragmentIndex) -> Definiti
     rules, inherited_rules = _rules(shape, fragments)
     primary_skill, skill_ids = _skills(shape)
     techniques = shape.shape("techniques")
+    folder = activities_folder(shape.text("activitiesDir"))
     listed = shape.raw("activities")
     if listed is not None and not isinstance(listed, list):
         shape.wrong_type("activities", "a list")
+    elif shape.is_misspelt("activities"):
+        shape.missing("activities")
     return Definition(
         id=shape.text("id"),
         title=shape.text("title", required=True),
@@ -71,7 +74,7 @@ def read_definition(shape: FolderShape, *, fragments: FragmentIndex) -> Definiti
         skill_ids=(*skill_ids, *_closing_texts(techniques, "workflow")),
         inherited_skills=_closing_texts(techniques, "activity", last=True),
         initial_activity=shape.text("initialActivity"),
-        activities_folder=activities_folder(shape.text("activitiesDir")),
+        activities_folder=folder,
         listed=tuple(listed) if isinstance(listed, list) else (),
         graph=read_graph(shape),
         extra=shape.extra(),
@@ -190,6 +193,9 @@ def _rule_texts(shape: FolderShape, key: str, fragments: FragmentIndex) -> Itera
 
 def _tell_missing(shape: FolderShape, place: str, reference: str, fragments: FragmentIndex) -> None:
     """What another workflow keeps may come later, as its skills may; a name that should be here is a mistake."""
+    if lost := fragments.lost_rule(reference):
+        shape.findings.take_once(lost)
+        return
     absent = fragments.absent_owner(reference)
     if absent:
         message = f"The rule {reference[:80]!r} is left out: the workflow {absent[:80]!r} is not here."

@@ -24,6 +24,7 @@ class FolderFindings:
         self._comparisons = _MAX_COMPARED
         self._lost: dict[tuple[str, str], Severity] = {}
         self._repeated = 0
+        self._taken_once: set[WorkflowProblem] = set()
 
     @property
     def loose(self) -> Severity:
@@ -58,6 +59,13 @@ class FolderFindings:
     def take(self, problems: Iterable[WorkflowProblem]) -> None:
         for problem in problems:
             self.add(problem)
+
+    def take_once(self, problems: Iterable[WorkflowProblem]) -> None:
+        """What is wrong with a file, however many refer to what stands in it."""
+        for problem in problems:
+            if problem not in self._taken_once:
+                self._taken_once.add(problem)
+                self.add(problem)
 
     def hint(self, word: str, *known: Iterable[str], before: str = "") -> str:
         """The nearest known name, or some of those there are, with what stands `before` each; nothing once too many names were

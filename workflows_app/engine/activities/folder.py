@@ -135,6 +135,11 @@ def _twins(files: Mapping[str, bytes], prefix: str) -> Iterator[WorkflowProblem]
             )
 
 
+def activity_named(reference: str) -> str:
+    """The activity that the file of this name is about, which is its name without the number and the ending."""
+    return _split_name(FolderPart.ACTIVITY, reference)[1]
+
+
 def order_of_index(index: str) -> int:
     """The indexes "1", "01" and "001" are one; what has none comes last."""
     return int(index) if index else 10**9

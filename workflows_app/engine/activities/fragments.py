@@ -7,16 +7,19 @@ from typing import Any
 from workflows_app.engine.activities.findings import SHOWN_CHARS
 from workflows_app.engine.activities.references import META, owner_named
 from workflows_app.engine.activities.shape import AuthoredPlace
+from workflows_app.engine.problems import ProblemCode, WorkflowProblem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fragments:
     """The fragments of one workflow by name, as authored in `file`: a rule is one text or a list of them, a checkpoint an
-    object. Some are not known where what holds them `is_whole` no more.
+    object. Some are not known where what holds them `is_whole` no more, and none where it is `unread`.
     """
 
     file: str = ""
     is_whole: bool = True
+    # Why what holds them cannot be read at all.
+    unread: tuple[WorkflowProblem, ...] = ()
     rules: Mapping[str, Any] = field(default_factory=dict)
     checkpoints: Mapping[str, Any] = field(default_factory=dict)
 
@@ -63,6 +66,25 @@ class FragmentIndex:
         here = not colons or owner_named(owner, self._own) == self._own
         return here and (not self._held.is_whole or name in self._held.rules or name in self._held.checkpoints)
 
+    def lost_rule(self, reference: str) -> tuple[WorkflowProblem, ...]:
+        """Why a workflow that the rule is looked for in cannot give it, told at its own file; nothing where it has none of that name."""
+        places = ((owner, name, self._in(owner).rules) for owner, name in self._places(reference, ""))
+        return next(filter(None, (self._lost(*place, kind="rules") for place in places)), ())
+
+    def lost_checkpoint(self, reference: str, *, home: str = "") -> tuple[WorkflowProblem, ...]:
+        """The same of a checkpoint."""
+        places = ((owner, name, self._in(owner).checkpoints) for owner, name in self._places(reference, home))
+        return next(filter(None, (self._lost(*place, kind="checkpoints") for place in places)), ())
+
+    def _lost(self, owner: str, name: str, kept: Mapping[str, Any], *, kind: str) -> tuple[WorkflowProblem, ...]:
+        held = self._in(owner)
+        # Of this workflow it is told where it stands.
+        if owner == self._own or held.unread or (held.is_whole and name not in kept):
+            return held.unread
+        message = f"What {owner[:SHOWN_CHARS]!r} keeps as {name[:SHOWN_CHARS]!r} has no form in which it can be read."
+        path = f"fragments.{kind}.{name[:SHOWN_CHARS]}" if held.is_whole else "fragments"
+        return (WorkflowProblem(code=ProblemCode.WRONG_TYPE, message=message, file=held.file, path=path),)
+
     def rule_names(self) -> Iterable[str]:
         return (*self._held.rules, *self._in(META).rules)
 
@@ -80,12 +102,15 @@ class FragmentIndex:
         return self._unpublished(owner) or f"Import {owner[:80]!r} as well, then this one again."
 
     def _candidates(self, reference: str, home: str) -> Iterator[tuple[str, Fragments]]:
+        return ((name, self._in(owner)) for owner, name in self._places(reference, home))
+
+    def _places(self, reference: str, home: str) -> Iterator[tuple[str, str]]:
         owner, colons, name = reference.partition("::")
         if colons:
-            yield name, self._in(owner_named(owner, self._own))
+            yield owner_named(owner, self._own), name
             return
         for place in dict.fromkeys((home or self._own, META)):
-            yield reference, self._in(place)
+            yield place, reference
 
     def _in(self, owner: str) -> Fragments:
         return self._held if owner == self._own else self._of(owner) or _NONE

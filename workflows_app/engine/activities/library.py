@@ -1,6 +1,7 @@
 """The other workflow folders that one may refer to. A folder is sorted, and a skill read, when something first asks."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from workflows_app.engine.activities.definition import activities_folder
@@ -8,6 +9,7 @@ from workflows_app.engine.activities.folder import Folder, sort_files
 from workflows_app.engine.activities.fragments import Fragments, fragments_of
 from workflows_app.engine.activities.skills import SkillFolder
 from workflows_app.engine.packing import entry_file
+from workflows_app.engine.problems import WorkflowProblem, no_object
 from workflows_app.engine.reading import SharedReading
 from workflows_app.engine.source import Library, Source, SourceFormat, Strictness
 
@@ -25,6 +27,7 @@ class Neighbours:
         self._folders: dict[str, Folder] = {}
         self._shelves: dict[str, SkillFolder] = {}
         self._documents: dict[str, Mapping[str, Any]] = {}
+        self._unread: dict[str, tuple[WorkflowProblem, ...]] = {}
         self._fragments: dict[str, Fragments] = {}
 
     @property
@@ -36,6 +39,13 @@ class Neighbours:
         if not owner or owner not in self._library.workflow_ids or self._files_of(owner) is not None:
             return ""
         return f"{owner[:80]!r} is not published: publish it, then save this one again."
+
+    def unread(self, owner: str) -> tuple[WorkflowProblem, ...]:
+        """Why what describes the workflow cannot be read; nothing where it can, or where the workflow is not at hand."""
+        if self._files_of(owner) is None:
+            return ()
+        self._document(owner)
+        return self._unread.get(owner, ())
 
     def _files_of(self, owner: str) -> Mapping[str, bytes] | None:
         """None for one that nobody knows, and for whatever is asked when there is too much."""
@@ -71,18 +81,25 @@ class Neighbours:
             return None
         if owner not in self._fragments:
             entry = entry_file(Source(format=SourceFormat.ACTIVITY_FOLDER, files=self._files_of(owner) or {}))
-            self._fragments[owner] = fragments_of(self._document(owner), file=f"{owner}/{entry}")
+            read = fragments_of(self._document(owner), file=f"{owner}/{entry}")
+            self._fragments[owner] = replace(read, unread=self.unread(owner))
         return self._fragments[owner]
 
     def _document(self, owner: str) -> Mapping[str, Any]:
-        """What describes the workflow. What is wrong with it is told where that folder is compiled, not here."""
+        """What describes the workflow. What is wrong with it is told where that folder is compiled; here only that it cannot be read
+        at all, to whoever asks for something that it says.
+        """
         if owner not in self._documents:
-            self._documents[owner] = self._read(self._files_of(owner) or {})
+            self._documents[owner] = self._read(owner, self._files_of(owner) or {})
         return self._documents[owner]
 
-    def _read(self, files: Mapping[str, bytes]) -> Mapping[str, Any]:
+    def _read(self, owner: str, files: Mapping[str, bytes]) -> Mapping[str, Any]:
         path = entry_file(Source(format=SourceFormat.ACTIVITY_FOLDER, files=files))
         if path is None:
             return {}
-        document, _ = self._reading.document(data=files[path], file=path, strictness=self._strictness)
-        return document.value if document is not None and isinstance(document.value, dict) else {}
+        file = f"{owner}/{path}"
+        document, problems = self._reading.document(data=files[path], file=file, strictness=self._strictness)
+        if document is not None and isinstance(document.value, dict):
+            return document.value
+        self._unread[owner] = problems if document is None else (no_object(file, "A workflow"),)
+        return {}

@@ -10,7 +10,14 @@ from workflows_app.engine.activities.definition import Definition, read_definiti
 from workflows_app.engine.activities.documents import Document, as_warning
 from workflows_app.engine.activities.exits import check_graph, exits_of
 from workflows_app.engine.activities.findings import FolderFindings
-from workflows_app.engine.activities.folder import ACTIVITIES_FOLDER, Folder, FolderEntry, FolderPart, sort_files
+from workflows_app.engine.activities.folder import (
+    ACTIVITIES_FOLDER,
+    Folder,
+    FolderEntry,
+    FolderPart,
+    activity_named,
+    sort_files,
+)
 from workflows_app.engine.activities.fragments import FragmentIndex, fragments_of
 from workflows_app.engine.activities.held import HeldDocuments
 from workflows_app.engine.activities.library import MAX_NEIGHBOUR_BYTES, Neighbours
@@ -20,7 +27,7 @@ from workflows_app.engine.activities.resources import Resources, read_rules, rea
 from workflows_app.engine.activities.shape import FolderShape
 from workflows_app.engine.activities.skills import SkillFolder, Skills
 from workflows_app.engine.packing import entry_file
-from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem
+from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem, no_object
 from workflows_app.engine.program import (
     COMPILER_VERSION,
     ConditionMode,
@@ -93,7 +100,7 @@ def _entry(source: Source, findings: FolderFindings, reading: SharedReading) -> 
     if document is None:
         return None
     if not isinstance(document.value, dict) or not document.value:
-        findings.add(_no_object(path, "A workflow"))
+        findings.add(no_object(path, "A workflow"))
         return None
     return document
 
@@ -151,8 +158,7 @@ class _Compiler:
             findings=self._findings,
             untyped=self._untyped(read),
         )
-        # Where a file could not be read, what others say of it is no mistake of theirs.
-        if not self._unread:
+        if not self._is_partial:
             self._findings.take(lint(program=program, places=places, workflow_ids=self._library.workflow_ids))
         if self._neighbours.are_too_large:
             message = f"The folders that it refers to have more than {MAX_NEIGHBOUR_BYTES} bytes together."
@@ -166,6 +172,11 @@ class _Compiler:
             contents=() if broken else _unique(contents),
             unread=self._folder.unread,
         )
+
+    @property
+    def _is_partial(self) -> bool:
+        """Where an activity could not be read, or found, what others say of it is no mistake of theirs."""
+        return bool(self._unread) or self._shape.is_lost("activities", Severity.WARNING)
 
     def _untyped(self, read: list[ReadActivity]) -> frozenset[str]:
         inner = (one.places.shape.shape("variables") for one in read)
@@ -223,7 +234,7 @@ class _Compiler:
             return None
         if not isinstance(document.value, dict) or not document.value:
             self._unread.add(entry.name)
-            self._findings.add(_no_object(entry.file, "An activity"))
+            self._findings.add(no_object(entry.file, "An activity"))
             return None
         shape = FolderShape(document.value, findings=self._findings, file=entry.file)
         said = shape.id(default=entry.name)
@@ -251,6 +262,13 @@ class _Compiler:
     def _borrow(self, found: dict[str, _Authored], reference: str, place: str) -> None:
         """A file of the folder is there already; one of another workflow comes from the library, unless its id is taken."""
         home, entry = self._listed_file(reference)
+        if entry is None:
+            # What others say of it is no mistake of theirs.
+            self._unread.add(activity_named(reference))
+        if entry is None and (lost := self._neighbours.unread(home) if home else ()):
+            # Where its activities lie nobody knows.
+            self._findings.take_once(lost)
+            return
         if entry is None:
             message = f"No activity file {reference[:80]!r} is in this folder or in another workflow."
             folder = self._neighbours.folder(home) if home else None
@@ -304,7 +322,7 @@ class _Compiler:
         for reference in (*definition.skill_ids, *definition.inherited_skills):
             self._skills.require(reference, at=self._shape, key="skills")
         exits = {one.id: exits_of(one.shape, definition.graph, one.id) for one in authored.values()}
-        if not self._unread:
+        if not self._is_partial:
             check_graph(self._shape, definition.graph, exits)
         for_each = sum(len(text) + 1 for text in (*definition.inherited_rules, *definition.inherited_skills))
         if not self._findings.repeat(for_each * len(authored), file=self._shape.file):
@@ -418,7 +436,7 @@ class _Compiler:
     def _check_beginning(self, program: Program) -> None:
         initial = self._definition.initial_activity
         known = [activity.id for activity in program.activities]
-        if self._unread:
+        if self._is_partial:
             return
         if initial and known and initial not in known:
             message = f"The first activity {initial[:80]!r} is not one of the workflow."
@@ -449,7 +467,3 @@ def _unique(contents: list[SourceContent]) -> tuple[SourceContent, ...]:
 
 def _file_names(folder: Folder) -> Iterator[str]:
     return (entry.place for entry in folder.of(FolderPart.ACTIVITY, FolderPart.LENT_ACTIVITY))
-
-
-def _no_object(file: str, what: str) -> WorkflowProblem:
-    return WorkflowProblem(code=ProblemCode.WRONG_TYPE, message=f"{what} is an object with keys.", file=file)

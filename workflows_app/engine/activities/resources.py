@@ -11,7 +11,7 @@ from workflows_app.engine.activities.documents import (
 from workflows_app.engine.activities.findings import FolderFindings
 from workflows_app.engine.activities.folder import Folder, FolderEntry, FolderPart
 from workflows_app.engine.activities.held import HeldDocuments
-from workflows_app.engine.activities.references import resource_candidates, resource_keys, wanted_keys
+from workflows_app.engine.activities.references import META, resource_candidates, resource_keys, wanted_keys
 from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem
 from workflows_app.engine.program import Attachment
 from workflows_app.engine.reading import SharedReading
@@ -37,16 +37,22 @@ class Resources:
         self._reading = reading
         self._read: dict[str, dict[str, tuple[HeldDocuments | None, tuple[WorkflowProblem, ...]]]] = {}
         self._index: dict[str, dict[str, HeldDocuments]] = {}
+        self._unreadable: dict[str, dict[str, tuple[WorkflowProblem, ...]]] = {}
         self._referred: dict[tuple[str, str], HeldDocuments] = {}
 
     def refer(self, reference: str, *, file: str, path: str, home: str = "", told: bool = True) -> None:
-        """Note that something refers to a resource; one that leads nowhere is a warning, where it is to be told."""
-        for owner, name in resource_candidates(reference, own=self._own.owner, home=home):
+        """Note that something refers to a resource; one that leads nowhere is a warning, where it is to be told. One to a file that
+        cannot be read is none: what is wrong with the file is told.
+        """
+        candidates = resource_candidates(reference, own=self._own.owner, home=home)
+        for owner, name in candidates:
             held = self._find(owner, name)
             if held is not None:
                 self._referred[owner, held.file] = held
                 return
         if not told:
+            return
+        if any(self._is_broken(owner, name) for owner, name in candidates):
             return
         self._findings.add(
             WorkflowProblem(
@@ -81,6 +87,31 @@ class Resources:
         if owner not in self._index:
             self._index[owner] = self._indexed(folder)
         return next((self._index[owner][key] for key in wanted_keys(name) if key in self._index[owner]), None)
+
+    def _is_broken(self, owner: str, name: str) -> bool:
+        """Whether a file of that name, or one of which nobody can read the name that it gives itself, cannot be read: which is told."""
+        folder = self._own if owner == self._own.owner else self._folder_of(owner)
+        if folder is None:
+            return False
+        if owner not in self._unreadable:
+            self._unreadable[owner] = self._told_of(folder)
+        told = self._unreadable[owner]
+        found = next((told[key] for key in wanted_keys(name) if key in told), () if owner == META else told.get("", ()))
+        # What is wrong with those of this folder is told with all of them.
+        self._findings.take_once(as_warning(problem) for problem in found if owner != self._own.owner)
+        return bool(found)
+
+    def _told_of(self, folder: Folder) -> dict[str, tuple[WorkflowProblem, ...]]:
+        """Why files cannot be read, by the keys that each would answer to; by none the first of those whose own name nobody can read."""
+        told: dict[str, tuple[WorkflowProblem, ...]] = {}
+        shelf = self._shelf(folder)
+        for entry in folder.of(FolderPart.RESOURCE):
+            held, problems = shelf[entry.file]
+            for key in resource_keys(index=entry.index, name=entry.name) if held is None else ():
+                told.setdefault(key, problems)
+            if held is None or any(problem.code is ProblemCode.BAD_FRONT_MATTER for problem in problems):
+                told.setdefault("", problems)
+        return told
 
     def _indexed(self, folder: Folder) -> dict[str, HeldDocuments]:
         """Every key that a resource answers to; of two that answer to one, the first in the folder does."""

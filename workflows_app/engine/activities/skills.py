@@ -15,7 +15,7 @@ from workflows_app.engine.activities.held import HeldDocuments
 from workflows_app.engine.activities.references import META, group_candidates, skill_candidates
 from workflows_app.engine.activities.shape import FolderShape
 from workflows_app.engine.activities.techniques import read_technique, rules_technique
-from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem
+from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem, no_object
 from workflows_app.engine.program import Attachment
 from workflows_app.engine.reading import SharedReading
 from workflows_app.engine.source import ContentKind, SourceContent, Strictness
@@ -41,9 +41,6 @@ class SkillFolder:
 
     def has(self, name: str) -> bool:
         return name in self._entries
-
-    def file_of(self, name: str) -> str:
-        return self._entries[name].file
 
     def get(self, name: str) -> HeldDocuments | None:
         return self._look(name)[0]
@@ -86,7 +83,7 @@ class SkillFolder:
         if document is None:
             return None, problems
         if not isinstance(document.value, dict):
-            return None, (*problems, _no_object(entry))
+            return None, (*problems, no_object(entry.file, "A skill"))
         held, told = _skill(entry, document, document.value, self.owner, self._strictness)
         return held, (*problems, *told)
 
@@ -141,26 +138,22 @@ class Skills:
         return None
 
     def require(self, reference: str, *, at: FolderShape, key: str, home: str = "") -> HeldDocuments | None:
-        """As `find`; a reference that leads nowhere is a warning at its place, since the skill may come later."""
+        """As `find`; a reference that leads nowhere is a warning at its place, since the skill may come later. One to a file that cannot
+        be read is none: what is wrong with the file is told.
+        """
         held = self.find(reference, home=home)
-        if held is None:
-            broken = self._broken(reference, home)
+        if held is None and not self._is_broken(reference, home):
             owner, slash, _ = reference.partition("/")
             place = f"in the folder of {owner!r}" if slash else f"in this workflow or in {META!r}"
-            message = (
-                f"The skill {reference[:80]!r} cannot be read."
-                if broken
-                else f"No skill {reference[:80]!r} is {place}."
-            )
+            message = f"No skill {reference[:80]!r} is {place}."
             named = self._unpublished(reference.partition("/" if slash else "::")[0])
-            hint = f"Mend {broken}." if broken else named or self._findings.hint(reference, *self._names())
-            at.warn(ProblemCode.UNKNOWN_SKILL, key, message, hint)
+            at.warn(ProblemCode.UNKNOWN_SKILL, key, message, named or self._findings.hint(reference, *self._names()))
         return held
 
     def close(self) -> tuple[HeldDocuments, ...]:
         """Every skill that belongs into the program, in order; tells what was wrong with the files that were read.
 
-        A file that cannot be read is a warning, as a skill that is missing is: the steps that name it say so as well.
+        A file that cannot be read is a warning, as a skill that is missing is.
         """
         meta = self._shelf(META)
         held = {(self._own.owner, name): found for name, found in self._own.all()}
@@ -185,8 +178,12 @@ class Skills:
             if shelf is not None:
                 yield shelf, name
 
-    def _broken(self, reference: str, home: str) -> str:
-        return next((shelf.file_of(name) for shelf, name in self._places(reference, home)), "")
+    def _is_broken(self, reference: str, home: str) -> bool:
+        """Whether a file has this name, or that of the technique of which rules are asked for, and cannot be read."""
+        if any(True for _ in self._places(reference, home)):
+            return True
+        base = reference.rpartition("::")[0]
+        return bool(base) and any(shelf.get(name) is None for shelf, name in self._places(base, home))
 
     def _shelf(self, owner: str) -> SkillFolder | None:
         return self._own if owner == self._own.owner else self._shelf_of(owner)
@@ -240,10 +237,6 @@ def _word(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int):
         return ""
     return str(value)
-
-
-def _no_object(entry: FolderEntry) -> WorkflowProblem:
-    return WorkflowProblem(code=ProblemCode.WRONG_TYPE, message="A skill is an object with keys.", file=entry.file)
 
 
 def _twin(entry: FolderEntry, kept: FolderEntry) -> WorkflowProblem:
