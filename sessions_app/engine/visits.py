@@ -42,8 +42,9 @@ from sessions_app.engine.runs import Drive
 from sessions_app.engine.state import Blocked, Blocker, HandedIn, OpenQuestion, Snapshot
 from sessions_app.engine.submissions import Submission
 from teams_app.engine.errors import WorkrailError
-from workflows_app.engine import aiming, walker, walks
-from workflows_app.engine.program import ActionKind, Program, Step
+from workflows_app.engine import aiming, conditions, walker, walks
+from workflows_app.engine.people import set_by_people_alone
+from workflows_app.engine.program import ActionKind, Gate, Program, Step
 from workflows_app.engine.variables import Names
 from workflows_app.engine.walks import Note, Position
 
@@ -88,6 +89,10 @@ class Visit:
         # Of what the step at hand sets, what an answer has set, where it is not the turn of the step; and all of that so far.
         self.kept: frozenset[str] = frozenset()
         self.all_kept: set[str] = set()
+        # What people say in this run, and the steps of which it says that they are not to be done.
+        self.said_by_people: Names | None = None
+        self.ruled_out: dict[str, str] = {}
+        self.looking = conditions.Looking()
 
     def decision(self, told: tuple[str, ...]) -> Decision:
         recorded = self.taken if self.waits else None
@@ -106,7 +111,7 @@ class Visit:
             # Behind the one before it, if that is still to be done.
             aimed = self._aimed(behind, entry.step_id)
             if aimed is not None and self._waits_at_last():
-                return ()
+                return self._told_ruled_out()
             if aimed is None:
                 (self.told_again if entry.step_id in before else self.unlisted).append(entry)
                 continue
@@ -114,12 +119,14 @@ class Visit:
             if self.last is None:
                 self._refuse_before_retry(aimed)
             kept = self._kept(aimed, behind)
+            self._look_if_ruled_out(entry, aimed)
             self._reach(aimed)
             self.kept = kept
             self.last = entry
             self.listed.append(entry.step_id)
         self.taken = len(manifest)
-        return () if self._waits_at_last() else (*self._stands(), *self._unasked(), *self._as_answered())
+        told = (*self._told_ruled_out(), *self._stands())
+        return self._told_ruled_out() if self._waits_at_last() else (*told, *self._unasked(), *self._as_answered())
 
     def _stands(self) -> tuple[str, ...]:
         """What was recorded of a step, and perhaps approved, is not changed by what an agent tells of it later."""
@@ -128,6 +135,38 @@ class Visit:
             return ()
         names = ", ".join(dict.fromkeys(again[: manifests.MAX_NAMED]))
         return (f"What was recorded of {names} before stands; what was told of it now was not recorded.",)
+
+    def _look_if_ruled_out(self, entry: ManifestEntry, aimed: Position) -> None:
+        """Whether the condition of the step, or of a loop around it, does not hold by what people have said alone, whatever else was found
+        out.
+        """
+        item = walker.item_at(self.program, aimed)
+        around = walker.loops_at(self.activity, aimed.frames) if self.activity is not None else ()
+        asked = [None if item is None or isinstance(item, Gate) else item.run_condition]
+        asked = [each for each in (*asked, *(loop.run_condition for loop in around)) if each is not None]
+        if not asked:
+            return
+        if self.said_by_people is None:
+            self.said_by_people = Names({*self.snapshot.settled, *set_by_people_alone(self.program)})
+        variables = self.snapshot.variables if self.last is None else self._left_by(self.last)
+        for condition in asked:
+            if conditions.is_ruled_out(
+                condition,
+                variables=variables,
+                mode=self.program.conditions,
+                is_known=self.said_by_people.__contains__,
+                looking=self.looking,
+            ):
+                self.ruled_out.setdefault(entry.step_id, conditions.describe(condition))
+
+    def _told_ruled_out(self) -> tuple[str, ...]:
+        """What was told of such a step is recorded, as the agent's word."""
+        named = list(self.ruled_out.items())[: manifests.MAX_NAMED]
+        return tuple(
+            f"By what was answered, {step_id!r} is not to be done: {condition!r} does not hold. It was recorded as you told it. Tell "
+            "your user if you did it all the same."
+            for step_id, condition in named
+        )
 
     def _kept(self, aimed: Position, behind: Position) -> frozenset[str]:
         """What the step sets is set whenever it is told of; but what an answer has set only in its turn."""

@@ -1621,3 +1621,51 @@ def test_where_a_persons_no_leads_to_no_activity_the_run_ends(floor, dialect, by
 
     told(floor, dialect, at["session_token"], "workflow-end", ("draft", {}))
     assert COMPLETE in reached()
+
+
+def deciding(asks):
+    """A step, and a loop, that are done only where the answer was yes."""
+    options = [
+        {"id": "yes", "label": "Yes", "effect": {"setVariable": {"approved": True}}},
+        {"id": "no", "label": "No", "effect": {"setVariable": {"approved": False}}},
+        {"id": "later", "label": "Later"},
+    ]
+    sends = {"id": "rounds", "name": "Rounds", "type": "forEach", "over": "list", "maxIterations": 3}
+    plan = activity(
+        "plan",
+        checkpoints=[checkpoint("agreed", options=options, **asks)],
+        steps=[
+            activity_step("draft", checkpoint="agreed"),
+            activity_step("send", condition=equals("approved", value=True)),
+            activity_step("free"),
+        ],
+        loops=[{**sends, "condition": equals("approved", value=True), "steps": [activity_step("copy")]}],
+        transitions=[{"to": "build"}],
+    )
+    variables = [
+        {"name": "approved", "type": "boolean", "defaultValue": False},
+        {"name": "list", "type": "array", "defaultValue": ["one"]},
+    ]
+    return folder(plan, activity("build", steps=[activity_step("make")]), about=about(variables=variables))
+
+
+@pytest.mark.parametrize("step_id", ["send", "copy", "free"])
+@pytest.mark.parametrize("option_id", ["yes", "no", "later"])
+@pytest.mark.parametrize("asks", [ASKS, {}], ids=["a person", "the agent's user"])
+@pytest.mark.parametrize("dialect", HANDED_OVER)
+def test_a_step_that_an_answer_has_ruled_out_is_not_told_as_done_without_a_word(
+    floor, dialect, asks, option_id, step_id
+):
+    publish_folder(floor.desk, deciding(asks), FOLDER)
+    token = hand_in(floor, dialect, FOLDER, "plan")
+    if asks:
+        token = person_says(floor, dialect, token, option_id)
+    else:
+        token = responded(floor, dialect, token, "agreed", option_id=option_id)
+
+    reply = told(floor, dialect, token, "build", ("draft", {}), (step_id, {}))
+
+    named = [each for each in reply.get("warnings", []) if repr(step_id) in each and "approved" in each]
+    is_ruled_out = option_id == "no" or (option_id == "later" and bool(asks))
+    assert len(named) == (step_id != "free" and is_ruled_out), reply
+    assert step_id in reached()
