@@ -7,9 +7,10 @@ import re
 import pytest
 from jsonschema import Draft202012Validator
 
+from sessions_app.models import Node
 from tests.activity_folders import activity, checkpoint, equals, folder, step, workflow
 from tests.checkpoint_cast import publish_folder
-from tests.handover_play import caller, text_of
+from tests.handover_play import caller, load_library, text_of
 from tests.run_cast import make_desk, notes_free, plain_steps, published
 from tests.step_documents import loop, step as step_document
 from workflows_app.engine.contract_catalog import BUILT_IN
@@ -247,3 +248,166 @@ def test_lookup_is_mended_by_the_context_that_it_names_and_by_the_loop_that_it_n
     assert not following(mended).get("isError")
     for loop_id in re.findall(r"'(\w+)' in completedSteps", advice):
         assert not following(given, loop_id).get("isError")
+
+
+# Every call that a reply names beside its parameters is made as it stands there, and so are those that its replies name.
+
+LONG_TEXT = "".join(f"Line {number}, read with care.\n" for number in range(5_000))
+LONG_STEPS = [step(f"step-{at}", description="Read this with care. " * 300, skill="long-lead") for at in range(16)]
+NAMING = folder(
+    activity("begin", steps=LONG_STEPS, transitions=[{"to": "end"}], skills={"primary": "long-lead"}),
+    activity("end", steps=[step("close")]),
+    *(activity(f"more-{at}", steps=[step("read", description="Read on. " * 1_000)]) for at in range(12)),
+    about=workflow(
+        id="team.naming",
+        initialActivity="begin",
+        skills={"primary": "long-lead", "supporting": ["second-lead", "conduct::leader"]},
+    ),
+    **{
+        "techniques__long-lead.md": f"# Long\n\n[a guide](../resources/01-guide.md)\n\n{LONG_TEXT}".encode(),
+        "techniques__second-lead.md": f"# Second\n\n{LONG_TEXT}".encode(),
+        "techniques__conduct.md": b"# Conduct\n\n## Rules\n\n### leader-calm\n\nSTAY CALM.\n",
+        "resources__01-guide.md": f"# Guide\n\n{LONG_TEXT}".encode(),
+        "templates__01-form.md": f"# Form\n\n{LONG_TEXT}".encode(),
+    },
+)
+PLAIN = {"workflow_id": "team.naming"}
+# Where a client of each dialect begins, and where it looks; what a reply has told goes into the places in braces.
+BEGINNINGS = {
+    "session": [
+        ("start_session", PLAIN),
+        ("get_workflow", {"session_token": "{session_token}", "summary": True}),
+        ("get_workflow", {"session_token": "{session_token}", "summary": False}),
+        ("get_skills", {"session_token": "{session_token}"}),
+        ("get_resource", {"session_token": "{session_token}", "resource_index": "01"}),
+        ("next_activity", {"session_token": "{session_token}", "activity_id": "begin"}),
+        ("get_workflow", {"session_token": "{session_token}", "summary": False}),
+        ("get_skill", {"session_token": "{session_token}", "step_id": "step-3"}),
+    ],
+    "orchestrator": [
+        ("start_session", {**PLAIN, "agent_id": "a"}),
+        ("get_workflow", {"session_token": "{session_token}", "summary": True}),
+        ("get_workflow", {"session_token": "{session_token}", "summary": False}),
+        ("get_skills", {"session_token": "{session_token}"}),
+        ("next_activity", {"session_token": "{session_token}", "activity_id": "begin"}),
+        ("get_workflow", {"session_token": "{session_token}", "summary": False}),
+        ("get_activity", {"session_token": "{session_token}"}),
+        ("get_skill", {"session_token": "{session_token}", "step_id": "step-3"}),
+        ("get_resource", {"session_token": "{session_token}", "resource_id": "01"}),
+    ],
+    "navigation": [
+        ("get_activities", {}),
+        ("discover_resources", {}),
+        ("get_workflow", PLAIN),
+        ("get_activity", {"activity_id": "begin"}),
+        ("get_skill", {**PLAIN, "skill_id": "long-lead"}),
+        ("get_resource", {**PLAIN, "index": "01"}),
+        ("get_template", {**PLAIN, "index": "01"}),
+        ("nav_start", PLAIN),
+        ("nav_situation", {"state": "{state}"}),
+    ],
+    "lookup": [
+        ("workflow_get", {"id": "team.naming"}),
+        ("workflow_get", {"id": "team.naming", "skill": "long-lead"}),
+        ("workflow_next", {"workflowId": "team.naming", "completedSteps": []}),
+    ],
+    "rail": [
+        ("inspect_workflow", {"workflowId": "team.naming", "part": "skill", "skill": "long-lead"}),
+        ("inspect_workflow", {"workflowId": "team.naming", "part": "metadata"}),
+        ("start_workflow", {"workflowId": "team.naming", "goal": "Read"}),
+    ],
+}
+# What they must have named, so that nothing passes for want of it.
+NAMED = {
+    "session": {"get_skill", "get_skills", "get_resource", "next_activity"},
+    "orchestrator": {"get_skill", "get_skills", "get_resource", "get_activity", "next_activity"},
+    "navigation": {"get_skill", "get_resource", "get_template", "get_workflow_activity", "list_templates", "get_rules"},
+    "lookup": {"workflow_get"},
+    "rail": {"continue_workflow"},
+}
+
+
+def named_calls(value):
+    """Each that a reply names, however deep; what is to be done first of all is not made at once."""
+    if isinstance(value, dict):
+        if isinstance(value.get("tool"), str):
+            yield value["tool"], value.get("parameters", value.get("params"))
+        for key, each in value.items():
+            if key != "when_done":
+                yield from named_calls(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from named_calls(each)
+
+
+def named_in_text(text):
+    """Those that stand in a line of their own."""
+    for tool, said in re.findall(r"^next: (\w+) (\{.*\})$", text, re.MULTILINE):
+        yield tool, json.loads(said)
+
+
+@pytest.mark.parametrize("dialect", BEGINNINGS)
+def test_every_call_that_a_reply_names_is_made_as_it_stands_there(dialect):
+    desk = make_desk()
+    load_library()
+    publish_folder(desk, NAMING, "team.naming")
+    call, told, made, seen = caller(dialect, desk.agent), {}, set(), []
+    waiting = list(reversed(BEGINNINGS[dialect]))
+    while waiting and len(made) < 80:
+        tool, parameters = waiting.pop()
+        assert isinstance(parameters, dict), (tool, parameters)
+        parameters = {
+            name: each.format(**told) if isinstance(each, str) and each.startswith("{") else each
+            for name, each in parameters.items()
+        }
+        if (tool, json.dumps(parameters, sort_keys=True)) in made and waiting:
+            continue
+        made.add((tool, json.dumps(parameters, sort_keys=True)))
+        result = call.raw(tool, **parameters)
+        assert not result.get("isError"), (tool, parameters, text_of(result))
+        reply = result["structuredContent"]
+        told |= {name: reply[name] for name in ("session_token", "state") if name in reply}
+        named = [*named_calls(reply), *named_in_text(text_of(result))]
+        seen += [name for name, _ in named]
+        waiting += [each for each in named if each[0] != "continue_workflow"]
+
+    assert NAMED[dialect] <= {*seen}
+
+
+@pytest.mark.parametrize("dialect", ["session", "orchestrator"])
+def test_the_call_that_ends_an_activity_is_made_as_it_stands_there(dialect):
+    desk = make_desk()
+    publish_folder(desk, NAMING, "team.naming")
+    call = caller(dialect, desk.agent)
+    token = call("start_session", **PLAIN, agent_id="a")["session_token"]
+    token = call("next_activity", session_token=token, activity_id="begin")["session_token"]
+    told = call("next_activity", session_token=token, activity_id="end")
+    if dialect == "orchestrator":
+        told = call("get_activity", session_token=told["session_token"])
+
+    ending = told["when_done"]
+
+    assert call(ending["tool"], **ending["parameters"])["status"] == "completed"
+
+
+@pytest.mark.parametrize("dialect", ["session", "orchestrator"])
+def test_a_summary_names_no_call_that_would_move_a_run_which_stands_in_an_activity(dialect):
+    desk = make_desk()
+    turning = folder(
+        activity("begin", steps=LONG_STEPS, transitions=[{"to": "begin"}, {"to": "end"}]),
+        activity("end", steps=LONG_STEPS),
+        about=workflow(id="team.naming", initialActivity="begin"),
+        **{"techniques__long-lead.md": b"# Long"},
+    )
+    publish_folder(desk, turning, "team.naming")
+    call = caller(dialect, desk.agent)
+    token = call("start_session", **PLAIN, agent_id="a")["session_token"]
+    for target in ("begin", "end", "workflow-end"):
+        token = call("next_activity", session_token=token, activity_id=target)["session_token"]
+        before = Node.objects.count()
+        about = call("get_workflow", session_token=token, summary=False)
+
+        assert about["summarized"] is True
+        for tool, parameters in named_calls(about):
+            call(tool, **parameters)
+        assert Node.objects.count() == before

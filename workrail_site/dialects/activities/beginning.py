@@ -4,6 +4,7 @@ from typing import Any
 
 from sessions_app.services.moves.session_tokens import Begun
 from teams_app.engine.errors import InvalidInputError
+from workrail_site.dialects.activities.definitions import leading
 from workrail_site.dialects.activities.printing import meta_of, told
 from workrail_site.dialects.activities.speech import answer_of, waits_for_person
 from workrail_site.dialects.activities.standing import note, notices_of
@@ -35,6 +36,7 @@ def started(begun: Begun) -> ToolReply:
             "description": held.program.description,
         },
         "session_token": held.token,
+        **leading(held),
         **{name: True for name, is_so in flags.items() if is_so},
     }
     if comes_back:

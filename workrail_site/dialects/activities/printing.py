@@ -57,6 +57,16 @@ def meta_of(*, token: str, warnings: Sequence[str], trace_token: str = "") -> di
     return {"session_token": token, **traced, "validation": validation}
 
 
+def next_call(tool: str, *, token: str, **parameters: str) -> dict[str, Any]:
+    """A call that can be made as it stands here."""
+    return {"tool": tool, "parameters": {"session_token": token, **parameters}}
+
+
+def as_call(following: Mapping[str, Any]) -> str:
+    """The same in a line of text."""
+    return f"{following['tool']} {orjson.dumps(following['parameters']).decode()}"
+
+
 def json_text(value: Any) -> str:
     """Indented where that fits into a reply, so that a token has a line of its own; else on one line."""
     text = orjson.dumps(value, option=orjson.OPT_INDENT_2)

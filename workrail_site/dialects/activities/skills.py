@@ -25,7 +25,7 @@ from workflows_app.selectors.handed_out import InheritedTechnique, inherited_by,
 from workflows_app.selectors.programs import load_content
 from workrail_site.dialects.activities.catalog import universal
 from workrail_site.dialects.activities.definitions import is_shortened
-from workrail_site.dialects.activities.printing import fits
+from workrail_site.dialects.activities.printing import fits, next_call
 from workrail_site.dialects.activities.resources import Asked, parts_of
 from workrail_site.dialects.inherited import document_with, with_inherited, without_rules
 
@@ -81,7 +81,7 @@ class ReadSkill:
         return ", ".join(_index(name, item, within) for name, item in self.resources)
 
 
-def in_parts(skill: ReadSkill, asked: Asked) -> ReadSkill:
+def in_parts(skill: ReadSkill, asked: Asked, *, token: str) -> ReadSkill:
     """The skill where it fits into a reply; else a part of its text."""
     is_whole = fits(skill.document) and fits(skill.text)
     parts = [skill.text] if is_whole else parts_of(skill.text)
@@ -93,14 +93,14 @@ def in_parts(skill: ReadSkill, asked: Asked) -> ReadSkill:
     if number == len(parts):
         return replace(skill, document=said, text=f"{said['text']}\n\n[This was part {number} of {len(parts)}.]")
     following = asked.after(number, parts)
-    said["next_action"] = {"tool": "get_skill", "parameters": {"step_id": following}}
+    said["next_action"] = next_call("get_skill", token=token, step_id=following)
     goes_on = f"[This was part {number} of {len(parts)}. The next: get_skill with step_id {following}]"
     return replace(skill, document=said, text=f"{said['text']}\n\n{goes_on}")
 
 
-def beginning(skill: ReadSkill) -> ReadSkill:
+def beginning(skill: ReadSkill, *, token: str) -> ReadSkill:
     """The skill, or its first part, which names the call for the next one."""
-    return in_parts(skill, Asked(whole=skill.reference))
+    return in_parts(skill, Asked(whole=skill.reference), token=token)
 
 
 class Shelf:

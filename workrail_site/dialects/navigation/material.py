@@ -237,7 +237,8 @@ def discover() -> ToolReply:
     actor = acting()
     published = list_published(actor=actor)
     programs = {program.id: program for program in guides()}
-    activities = {"tool": "get_activities", "count": sum(len(each.activities) for each in programs.values())}
+    count = sum(len(each.activities) for each in programs.values())
+    activities = {"tool": "get_activities", "parameters": {}, "count": count}
     meta = programs.get(META)
     universal = [_capability(skill, None) for skill in _own_skills(meta)] if meta else []
 
@@ -250,12 +251,18 @@ def discover() -> ToolReply:
 
 
 def _held(program: Program) -> dict[str, Any]:
+    named = {"parameters": {"workflow_id": program.id}}
     said: dict[str, Any] = {
         "resources": {
             "count": len(owned_by(program.id, program, ContentKind.RESOURCE)),
             "tool": "list_workflow_resources",
+            **named,
         },
-        "templates": {"count": len(owned_by(program.id, program, ContentKind.TEMPLATE)), "tool": "list_templates"},
+        "templates": {
+            "count": len(owned_by(program.id, program, ContentKind.TEMPLATE)),
+            "tool": "list_templates",
+            **named,
+        },
     }
     skills = [skill.id for skill in _own_skills(program)]
     return said | ({"skills": skills} if skills and program.id != META else {})

@@ -22,6 +22,7 @@ from sessions_app.engine.ways import Exit
 from sessions_app.services.moves.speech import Speech, TokenPlace
 from teams_app.engine.errors import WorkrailError
 from workflows_app.engine import walker
+from workflows_app.engine.activities.references import readable_leading_skills
 from workflows_app.engine.people import asks_person
 from workflows_app.engine.placeholders import Filling
 from workflows_app.engine.program import Checkpoint, Effect, Loop, Parallel, Program, Step, Trigger
@@ -77,7 +78,17 @@ def situation(facts: ReplyFacts) -> dict[str, Any]:
         body["effects"] = effect_json(effect, variables=_left_by(effect, program, facts.before))
     if facts.warnings:
         body["warnings"] = [_warned(warned) for warned in facts.warnings]
-    return body
+    return body | _leading(facts)
+
+
+def _leading(facts: ReplyFacts) -> dict[str, Any]:
+    """Whoever begins a run, or comes back to it, is told what those who lead the workflow read, and by which call the first of it."""
+    names = readable_leading_skills(facts.program) if facts.action is None else ()
+    if not names:
+        return {}
+    named = {"skill_id": names[0], "workflow_id": facts.program.id, "state": facts.tokens.state}
+    first = {"tool": "get_skill", "parameters": named}
+    return {"leadingSkills": {"ids": list(names), "next_action": first}}
 
 
 def _elsewhere(facts: ReplyFacts) -> dict[str, Any]:
@@ -122,8 +133,12 @@ def _line_elsewhere(snapshot: Snapshot, why: WorkrailError | None) -> str:
 
 
 def token_places(reply: dict[str, Any]) -> Iterator[TokenPlace]:
-    """Beside the state of the run the same among the variables that triggered workflows are offered to begin with."""
+    """Beside the state of the run the same among the variables that triggered workflows are offered to begin with, and in the call that
+    reads a skill.
+    """
     yield reply, NAVIGATION_TOKENS
+    if "leadingSkills" in reply:
+        yield reply["leadingSkills"]["next_action"]["parameters"], NAVIGATION_TOKENS
     offered = (reply.get("availableActions") or {}).get("optional") or []
     yield from ((each["initial_variables"], _PARENT) for each in offered if "initial_variables" in each)
 

@@ -8,12 +8,10 @@ from sessions_app.engine import stops
 from sessions_app.engine.handover_refusals import CheckpointNotPendingError, refuse_complete
 from sessions_app.services.moves.session_tokens import Held
 from teams_app.engine.errors import InvalidInputError, NotFoundError
-from workflows_app.engine.activities.references import leading_skills
 from workflows_app.engine.activity_documents import overview_json
-from workflows_app.engine.program import Program
 from workflows_app.engine.toon_text import toon_text
-from workrail_site.dialects.activities.definitions import question_json, summarized, whole_workflow
-from workrail_site.dialects.activities.printing import echoed, fits, headed, meta_of, tokened
+from workrail_site.dialects.activities.definitions import leading, question_json, summarized, whole_workflow
+from workrail_site.dialects.activities.printing import as_call, echoed, fits, headed, meta_of, next_call, tokened
 from workrail_site.dialects.activities.resources import ResourceReading, part_in
 from workrail_site.dialects.activities.skills import ReadSkill, Shelf, beginning, in_parts
 from workrail_site.dialects.activities.speech import answer_of
@@ -42,7 +40,7 @@ def skills_reply(
     texts: list[str] = []
     omitted: list[str] = []
     for skill in [*([] if primary is None else [primary]), *others]:
-        first = beginning(skill.beside(whole))
+        first = beginning(skill.beside(whole), token=held.token)
         document = first.bundled(within=held.program.id)
         if told and not (fits({**told, skill.id: document}) and fits([*texts, first.text])):
             omitted.append(skill.reference)
@@ -50,26 +48,25 @@ def skills_reply(
         told[skill.id] = document
         texts.append(first.text.strip())
         whole += [skill] if "part" not in document else []
-    onward = f'get_skill {{"step_id": "{omitted[0]}"}}' if omitted else ""
+    onward = next_call("get_skill", token=held.token, step_id=omitted[0]) if omitted else {}
     headers = {"scope": "workflow", "session_token": held.token, "failed_skills": ", ".join(failed)}
-    headers |= {"omitted_skills": ", ".join(omitted), "next": onward}
+    headers |= {"omitted_skills": ", ".join(omitted), "next": as_call(onward) if onward else ""}
     value = {"scope": "workflow", "skills": told, **({"failed_skills": failed} if failed else {})}
     if omitted:
-        next_action = {"tool": "get_skill", "parameters": {"step_id": omitted[0]}}
-        value |= {"omitted_skills": omitted, "next_action": next_action}
+        value |= {"omitted_skills": omitted, "next_action": onward}
     text = f"---\n\n{FENCE.join(texts)}\n\n---" if texts else ""
     return headed(text, headers=headers, value=value, token=held.token, warnings=warnings)
 
 
 def workflow_reply(skill: ReadSkill | None, *, held: Held, summary: bool, warnings: Sequence[str]) -> ToolReply:
     """First how to lead it, then what it is."""
-    skill = None if skill is None else _beside(skill, held.program)
+    skill = None if skill is None else _beside(skill, held)
     said = None if summary else whole_workflow(held.program, room_for=None if skill is None else skill.document)
     if said is None:
         said = overview_json(held.program, with_modes=True)
-        said = said if summary else summarized(held.program, with_modes=True, tool="get_activity")
+        said = said if summary else summarized(held, with_modes=True, tool="get_activity")
     beside = echoed(token=held.token, warnings=warnings)
-    value = {**said, **_leading(held.program), **beside}
+    value = {**said, **leading(held), **beside}
     text = toon_text(value)
     if skill is not None:
         text = f"{skill.text.strip()}{FENCE}{text}"
@@ -77,39 +74,32 @@ def workflow_reply(skill: ReadSkill | None, *, held: Held, summary: bool, warnin
     return ToolReply(text=text, value=value, meta=meta_of(token=held.token, warnings=warnings))
 
 
-def _leading(program: Program) -> dict[str, Any]:
-    """What is to be read beside the primary skill, and by which call."""
-    names = leading_skills(program)
-    if not names:
-        return {}
-    return {"leading_skills": {"ids": list(names), "next_action": {"tool": "get_skills", "parameters": {}}}}
-
-
-def _beside(skill: ReadSkill, program: Program) -> ReadSkill:
+def _beside(skill: ReadSkill, held: Held) -> ReadSkill:
     """The skill, or by which call it is read, where it leaves no room for what the workflow is."""
-    overview = overview_json(program, with_modes=True)
+    overview = overview_json(held.program, with_modes=True)
     if fits([skill.document, overview]) and fits([skill.text, toon_text(overview)]):
         return skill
-    onward = {"tool": "get_skills", "parameters": {}}
+    onward = next_call("get_skills", token=held.token)
     text = f"[The primary skill {skill.id} is too long to stand here. Read it with get_skills before you begin.]"
     return replace(skill, document={"id": skill.id, "next_action": onward}, text=text)
 
 
 def resource_reply(reading: ResourceReading, *, held: Held, warnings: Sequence[str]) -> ToolReply:
     found = reading.found
+    onward = next_call("get_resource", token=held.token, resource_id=reading.next) if reading.next else {}
     headers = {
         "resource_id": reading.asked,
         "id": found.id,
         "version": found.version,
         "part": f"{reading.part} of {reading.parts}" if reading.parts > 1 else "",
-        "next": f'get_resource {{"resource_id": "{reading.next}"}}' if reading.next else "",
+        "next": as_call(onward) if onward else "",
         "session_token": held.token,
     }
     said: dict[str, Any] = {"id": found.id, "version": found.version, "content": reading.content}
     if reading.parts > 1:
         said |= {"part": reading.part, "parts": reading.parts}
-    if reading.next:
-        said["next_action"] = {"tool": "get_resource", "parameters": {"resource_id": reading.next}}
+    if onward:
+        said["next_action"] = onward
     value = {"resource_id": reading.asked, **said}
     return headed(reading.content, headers=headers, value=value, token=held.token, warnings=warnings)
 
@@ -119,25 +109,25 @@ def skill_of(held: Held, step_id: str | None) -> ReadSkill:
     shelf = Shelf(actor=acting(), program=held.program)
     asked = part_in(step_id or "")
     if "/" in asked.whole:
-        return in_parts(shelf.require(asked.whole), asked)
+        return in_parts(shelf.require(asked.whole), asked, token=held.token)
     if held.activity is not None:
         skill = shelf.of_step(held.activity, asked.whole) if asked.whole else shelf.of_activity(held.activity)
-        return in_parts(skill, asked)
+        return in_parts(skill, asked, token=held.token)
     named = shelf.named(asked.whole) if asked.whole else None
     if named is not None:
-        return in_parts(named, asked)
+        return in_parts(named, asked, token=held.token)
     if asked.whole:
         raise InvalidInputError(
             "Cannot provide step_id when no activity is active.",
             suggestion="Leave step_id out for the skill of the workflow, or call next_activity first.",
         )
-    leading = shelf.primary()
-    if leading is None:
+    primary = shelf.primary()
+    if primary is None:
         raise NotFoundError(
             f"Workflow '{held.program.id}' does not define a primary skill that can be read.",
             suggestion="Go on with get_workflow.",
         )
-    return in_parts(leading, asked)
+    return in_parts(primary, asked, token=held.token)
 
 
 def presented(held: Held, *, warnings: Sequence[str]) -> ToolReply:

@@ -136,7 +136,7 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
         """For the worker: reads the whole activity that the orchestrator entered."""
         held = ungated(session_token)
         refuse_complete(held.snapshot)
-        said = whole_activity(held.program, current_activity(held))
+        said = whole_activity(held.program, current_activity(held), token=held.token)
         headers = {"session_token": held.token}
         return headed(toon_text(said), headers=headers, value=said, token=held.token, warnings=notices_of(held))
 

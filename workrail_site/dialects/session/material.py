@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
+from sessions_app.services.moves.session_tokens import Held
 from workflows_app.engine.activity_documents import overview_json
 from workflows_app.engine.budgets import fit_bytes
-from workflows_app.engine.program import Program
 from workflows_app.engine.values import WorkflowValue
-from workrail_site.dialects.activities.definitions import summarized, whole_workflow
-from workrail_site.dialects.activities.printing import fits
+from workrail_site.dialects.activities.definitions import leading, summarized, whole_workflow
+from workrail_site.dialects.activities.printing import fits, next_call
 from workrail_site.dialects.activities.resources import ResourceReading
 from workrail_site.dialects.activities.skills import ReadSkill, beginning
 
@@ -32,19 +32,21 @@ def _entry(workflow: WorkflowValue) -> dict[str, Any]:
     return {"id": workflow.workflow_id, "title": workflow.title, "version": workflow.version}
 
 
-def workflow_json_of(program: Program, *, summary: bool) -> dict[str, Any]:
+def workflow_json_of(held: Held, *, summary: bool) -> dict[str, Any]:
     if summary:
-        return overview_json(program, with_modes=False)
-    return whole_workflow(program) or summarized(program, with_modes=True, tool="next_activity")
+        return {**overview_json(held.program, with_modes=False), **leading(held)}
+    beside = leading(held)
+    whole = whole_workflow(held.program, room_for=beside)
+    return {**(whole or summarized(held, with_modes=True, tool="next_activity")), **beside}
 
 
-def skills_json(skills: list[ReadSkill], *, failed: list[str], within: str) -> dict[str, Any]:
+def skills_json(skills: list[ReadSkill], *, failed: list[str], held: Held) -> dict[str, Any]:
     """By id, as many as fit, with rules that several inherit once; the others are named as get_skill takes them."""
     told: dict[str, Any] = {}
     whole: list[ReadSkill] = []
     omitted: list[str] = []
     for skill in skills:
-        document = beginning(skill.beside(whole)).bundled(within=within)
+        document = beginning(skill.beside(whole), token=held.token).bundled(within=held.program.id)
         if fits({**told, skill.id: document}):
             told[skill.id] = document
             whole += [skill] if "part" not in document else []
@@ -54,11 +56,12 @@ def skills_json(skills: list[ReadSkill], *, failed: list[str], within: str) -> d
     if failed:
         said["failed_skills"] = failed
     if omitted:
-        said |= {"omitted_skills": omitted, "next_action": {"tool": "get_skill", "parameters": {"step_id": omitted[0]}}}
+        following = next_call("get_skill", token=held.token, step_id=omitted[0])
+        said |= {"omitted_skills": omitted, "next_action": following}
     return said
 
 
-def resource_json(reading: ResourceReading) -> dict[str, Any]:
+def resource_json(reading: ResourceReading, *, token: str) -> dict[str, Any]:
     said: dict[str, Any] = {
         "index": reading.asked,
         "id": reading.found.id,
@@ -68,5 +71,5 @@ def resource_json(reading: ResourceReading) -> dict[str, Any]:
     if reading.parts > 1:
         said |= {"part": reading.part, "parts": reading.parts}
     if reading.next:
-        said["next_action"] = {"tool": "get_resource", "parameters": {"resource_index": reading.next}}
+        said["next_action"] = next_call("get_resource", token=token, resource_index=reading.next)
     return said

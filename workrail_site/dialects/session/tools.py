@@ -99,7 +99,7 @@ class SessionTools(MCPToolset):  # type: ignore[misc]  # the library has no type
         summary=false gives the whole definition with every activity; one that is too long for a reply comes summarized.
         """
         held = standing(session_token, dialect=Dialect.SESSION)
-        said = workflow_json_of(held.program, summary=summary)
+        said = workflow_json_of(held, summary=summary)
         return tokened(said, token=held.token, warnings=notices_of(held))
 
     @hinted(Hints(title="Enter an activity", idempotent=True))
@@ -127,7 +127,9 @@ class SessionTools(MCPToolset):  # type: ignore[misc]  # the library has no type
         return entered(
             reply,
             run_id=handed.held.handle.run_id,
-            definition={} if activity is None else whole_activity(handed.held.program, activity),
+            definition={}
+            if activity is None
+            else whole_activity(handed.held.program, activity, token=reply["session_token"]),
         )
 
     @hinted(Hints(title="Read a checkpoint", read_only=True, idempotent=True))
@@ -180,7 +182,7 @@ class SessionTools(MCPToolset):  # type: ignore[misc]  # the library has no type
         """Reads the skills of the workflow as a whole: how to behave in it. Their resources are listed, not told."""
         held = standing(session_token, dialect=Dialect.SESSION)
         skills, failed = Shelf(actor=acting(), program=held.program).declared()
-        said = skills_json(skills, failed=failed, within=held.program.id)
+        said = skills_json(skills, failed=failed, held=held)
         return tokened(said, token=held.token, warnings=notices_of(held))
 
     @hinted(Hints(title="Read a step's skill", read_only=True, idempotent=True))
@@ -196,7 +198,7 @@ class SessionTools(MCPToolset):  # type: ignore[misc]  # the library has no type
         if held.activity is None:
             named = named or shelf.named(asked.whole)
         found = named or shelf.of_step(current_activity(held), asked.whole)
-        skill = in_parts(found, asked)
+        skill = in_parts(found, asked, token=held.token)
         return tokened({"skill": skill.bundled(within=held.program.id)}, token=held.token, warnings=notices_of(held))
 
     @hinted(Hints(title="Read a resource", read_only=True, idempotent=True))
@@ -207,7 +209,9 @@ class SessionTools(MCPToolset):  # type: ignore[misc]  # the library has no type
         """
         held = standing(session_token, dialect=Dialect.SESSION)
         reading = read_resource(actor=acting(), program=held.program, reference=resource_index)
-        return tokened({"resource": resource_json(reading)}, token=held.token, warnings=notices_of(held))
+        return tokened(
+            {"resource": resource_json(reading, token=held.token)}, token=held.token, warnings=notices_of(held)
+        )
 
     @hinted(Hints(title="Read the trace", read_only=True, idempotent=True))
     def get_trace(self, *, session_token: handing.SessionToken, trace_tokens: handing.TraceTokens = None) -> ToolReply:
