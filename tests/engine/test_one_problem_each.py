@@ -113,6 +113,14 @@ UNREAD = (
     "resources/deep/guide.md",
     "templates/deep/a.txt",
     "other/01-a.yaml",
+    "activities/changelog.yaml",
+    "activities/patterns/license.yaml",
+    "activities/patterns/notes.md",
+    "activities/patterns/other.yaml",
+    "activities/patterns/deep/notes.txt",
+    "skills/notice.toon",
+    "skills/patterns/01-cut.yaml",
+    "notice.json",
 )
 
 
@@ -120,12 +128,33 @@ UNREAD = (
 def test_every_file_that_nobody_reads_is_named_wherever_it_stands(form):
     about = newest()["workflow.yaml"]
     files = {form: toon(json.loads(about)) if form.endswith("toon") else about}
-    compilation = folder_compiled({**newest_without_about(), **files, **dict.fromkeys(UNREAD, b"x")})
+    compilation = folder_compiled({**newest_without_about(), **files, **dict.fromkeys(UNREAD, b"x: 1")})
 
     told = [problem for problem in compilation.warnings if problem.code.value == "unknown_file"]
     assert sorted(problem.file for problem in told) == sorted(UNREAD)
     assert sorted(compilation.unread) == sorted(UNREAD)
     assert compilation.program is not None
+
+
+@pytest.mark.parametrize(
+    "path", ["resources/changelog.yaml", "resources/01-notice.json", "templates/license.txt", "templates/notice.html"]
+)
+def test_what_agents_read_is_read_though_its_name_is_like_that_of_documentation(path):
+    compilation = folder_compiled({**newest(), path: b"{}"})
+    held = (*compilation.program.resources, *compilation.program.templates)
+
+    assert compilation.problems == ()
+    assert [path.rpartition("/")[2].partition(".")[0].removeprefix("01-")] == [one.id for one in held]
+
+
+def test_a_lent_activity_is_told_though_another_one_of_its_name_cannot_be_read():
+    lent = {"activities/patterns/02-cut.yaml": newest()["activities/01-one.yaml"].replace(b'"one"', b'"cut"')}
+    told = folder_compiled({**newest(), "activities/03-cut.yaml": b"id: [", **lent}).problems
+
+    assert [(problem.code.value, problem.file) for problem in told] == [
+        ("bad_yaml", "activities/03-cut.yaml"),
+        ("unknown_file", "activities/patterns/02-cut.yaml"),
+    ]
 
 
 def newest_without_about():

@@ -150,7 +150,7 @@ def _sorted_in(
 ) -> FolderEntry | WorkflowProblem | None:
     name = path.rpartition("/")[2]
     part, rest = _part_at(path, folders)
-    if _DOCUMENTATION.fullmatch(name) and not _is_asked_for(part, name):
+    if _DOCUMENTATION.fullmatch(name) and suffix_of(name) not in STRUCTURED and not _is_asked_for(part, name):
         return None
     if part is None and (path.startswith(".") or "/." in path):
         return None
@@ -169,8 +169,9 @@ def _sorted_in(
 
 
 def _is_asked_for(part: FolderPart | None, name: str) -> bool:
-    """A name like that of documentation, in small letters and where agents ask for files by their names."""
-    if part not in _ASKED_FOR or name != name.lower() or suffix_of(name) != MARKDOWN:
+    """A name like that of documentation, in small letters and where agents ask for files by their names. Templates are of any kind."""
+    is_of_kind = suffix_of(name) == MARKDOWN or part is FolderPart.TEMPLATE
+    if part not in _ASKED_FOR or name != name.lower() or not is_of_kind:
         return False
     return part is FolderPart.RESOURCE or not name.startswith(_README)
 

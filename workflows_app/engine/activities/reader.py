@@ -143,7 +143,10 @@ class _Compiler:
             own=shelf, shelf_of=self._neighbours.shelf, findings=findings, unpublished=self._neighbours.unpublished
         )
         self._provenance: list[Provenance] = []
+        # Activities that cannot be read, their files, and those that are listed and not there.
         self._unread: set[str] = set()
+        self._broken: set[str] = set()
+        self._missing: set[str] = set()
 
     def compilation(self) -> Compilation:
         self._findings.take(self._folder.problems)
@@ -176,7 +179,7 @@ class _Compiler:
     @property
     def _is_partial(self) -> bool:
         """Where an activity could not be read, or found, what others say of it is no mistake of theirs."""
-        return bool(self._unread) or self._shape.is_lost("activities", Severity.WARNING)
+        return bool(self._unread or self._missing) or self._shape.is_lost("activities", Severity.WARNING)
 
     def _untyped(self, read: list[ReadActivity]) -> frozenset[str]:
         inner = (one.places.shape.shape("variables") for one in read)
@@ -208,7 +211,7 @@ class _Compiler:
     def _tell_lent(self, found: dict[str, _Authored]) -> None:
         taken = {authored.source for authored in found.values()}
         for entry in self._folder.of(FolderPart.LENT_ACTIVITY):
-            if entry.file not in taken and entry.name not in self._unread:
+            if entry.file not in (taken | self._broken) and entry.name not in self._missing:
                 # Who borrows it could not mend it.
                 read = self._reading.document(data=entry.data, file=entry.file, strictness=self._source.strictness)
                 self._findings.take(as_warning(problem) for problem in read[1])
@@ -231,9 +234,11 @@ class _Compiler:
         self._findings.take(problems)
         if document is None:
             self._unread.add(entry.name)
+            self._broken.add(entry.file)
             return None
         if not isinstance(document.value, dict) or not document.value:
             self._unread.add(entry.name)
+            self._broken.add(entry.file)
             self._findings.add(no_object(entry.file, "An activity"))
             return None
         shape = FolderShape(document.value, findings=self._findings, file=entry.file)
@@ -264,7 +269,7 @@ class _Compiler:
         home, entry = self._listed_file(reference)
         if entry is None:
             # What others say of it is no mistake of theirs.
-            self._unread.add(activity_named(reference))
+            self._missing.add(activity_named(reference))
         if entry is None and (lost := self._neighbours.unread(home) if home else ()):
             # Where its activities lie nobody knows.
             self._findings.take_once(lost)
@@ -334,7 +339,7 @@ class _Compiler:
                 around=Surroundings(
                     skills=self._skills,
                     activity=one.id,
-                    activity_ids=frozenset(authored) | self._unread,
+                    activity_ids=frozenset(authored) | self._unread | self._missing,
                     fragments=self._fragments,
                     workflow=definition.id,
                     graph=self._shape.place("graph").inner(one.id[:80]),
