@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import islice
 from typing import Any
 
 from sessions_app.engine.ways import ClaimableWays, Way, claims_accepted, ways_from
@@ -26,6 +27,7 @@ class ManifestWarningCode(StrEnum):
     STEPS_UNEXPECTED = "steps_unexpected"
     STEPS_OUT_OF_ORDER = "steps_out_of_order"
     STEP_OUTPUT_EMPTY = "step_output_empty"
+    STEP_RULED_OUT = "step_ruled_out"
     ACTIVITY_MANIFEST_EMPTY = "activity_manifest_empty"
     ACTIVITY_UNKNOWN = "activity_unknown"
     ACTIVITY_OUTCOME_EMPTY = "activity_outcome_empty"
@@ -287,6 +289,20 @@ def _without_output(manifest: Sequence[ManifestEntry]) -> Iterator[ManifestWarni
     if empty:
         message = f"The step_manifest says nothing of what came of {_named(empty)}. Give each a line as its output."
         yield _warning(ManifestWarningCode.STEP_OUTPUT_EMPTY, message, steps=empty[:MAX_NAMED])
+
+
+def of_ruled_out(conditions: Mapping[str, str]) -> tuple[ManifestWarning, ...]:
+    """Steps with the condition that an answer has ruled out. What was told of them is recorded, as the agent's word."""
+    return tuple(
+        _warning(
+            ManifestWarningCode.STEP_RULED_OUT,
+            f"By what was answered {step_id!r} is not to be done: {condition!r} does not hold. It was recorded as you told it. If you did "
+            "it all the same, tell your user.",
+            step=step_id,
+            condition=condition,
+        )
+        for step_id, condition in islice(conditions.items(), MAX_NAMED)
+    )
 
 
 # Activities and transitions

@@ -89,8 +89,8 @@ class Visit:
         # Of what the step at hand sets, what an answer has set, where it is not the turn of the step; and all of that so far.
         self.kept: frozenset[str] = frozenset()
         self.all_kept: set[str] = set()
-        # What people say in this run, and the steps of which it says that they are not to be done.
-        self.said_by_people: Names | None = None
+        # What answers set in this run, and the steps that are not to be done by that, with the condition of each.
+        self.answered: Names | None = None
         self.ruled_out: dict[str, str] = {}
         self.looking = conditions.Looking()
 
@@ -137,36 +137,32 @@ class Visit:
         return (f"What was recorded of {names} before stands; what was told of it now was not recorded.",)
 
     def _look_if_ruled_out(self, entry: ManifestEntry, aimed: Position) -> None:
-        """Whether the condition of the step, or of a loop around it, does not hold by what people have said alone, whatever else was found
-        out.
-        """
+        """Whether the condition of the step, or of a loop around it, does not hold by what was answered alone, whatever else was found out."""
         item = walker.item_at(self.program, aimed)
         around = walker.loops_at(self.activity, aimed.frames) if self.activity is not None else ()
         asked = [None if item is None or isinstance(item, Gate) else item.run_condition]
         asked = [each for each in (*asked, *(loop.run_condition for loop in around)) if each is not None]
         if not asked:
             return
-        if self.said_by_people is None:
-            self.said_by_people = Names({*self.snapshot.settled, *set_by_people_alone(self.program)})
+        if self.answered is None:
+            self.answered = Names({*self.snapshot.settled, *set_by_people_alone(self.program)})
+        known = self.answered.__contains__
+        asked = [each for each in asked if any(map(known, conditions.variables_of(each)))]
+        if not asked:
+            return
         variables = self.snapshot.variables if self.last is None else self._left_by(self.last)
         for condition in asked:
             if conditions.is_ruled_out(
                 condition,
                 variables=variables,
                 mode=self.program.conditions,
-                is_known=self.said_by_people.__contains__,
+                is_known=known,
                 looking=self.looking,
             ):
                 self.ruled_out.setdefault(entry.step_id, conditions.describe(condition))
 
     def _told_ruled_out(self) -> tuple[str, ...]:
-        """What was told of such a step is recorded, as the agent's word."""
-        named = list(self.ruled_out.items())[: manifests.MAX_NAMED]
-        return tuple(
-            f"By what was answered, {step_id!r} is not to be done: {condition!r} does not hold. It was recorded as you told it. Tell "
-            "your user if you did it all the same."
-            for step_id, condition in named
-        )
+        return tuple(warning.message for warning in manifests.of_ruled_out(self.ruled_out))
 
     def _kept(self, aimed: Position, behind: Position) -> frozenset[str]:
         """What the step sets is set whenever it is told of; but what an answer has set only in its turn."""

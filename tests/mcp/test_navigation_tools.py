@@ -278,8 +278,9 @@ def test_a_template_is_read_as_it_was_written(raw):
 def test_everything_that_can_be_read_is_discovered(call):
     found = call("discover_resources")
 
-    assert found["work-package"]["resources"] == {"count": 11, "tool": "list_workflow_resources"}
-    assert found["work-package"]["templates"] == {"count": 10, "tool": "list_templates"}
+    named = {"parameters": {"workflow_id": "work-package"}}
+    assert found["work-package"]["resources"] == {"count": 11, "tool": "list_workflow_resources", **named}
+    assert found["work-package"]["templates"] == {"count": 10, "tool": "list_templates", **named}
     assert "slice-plan" in found["work-package"]["skills"]
     assert {"meta", "wr.code-review"} <= {each["id"] for each in found["workflows"]}
 

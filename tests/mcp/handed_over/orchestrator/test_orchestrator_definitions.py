@@ -55,7 +55,9 @@ def test_a_whole_definition_too_long_for_a_reply_comes_summarised(desk, call):
     told = call("get_workflow", session_token=token, summary=False)
 
     assert told["summarized"] is True
-    assert told["next_action"]["tool"] == "get_activity"
+    assert told["next_action"]["tool"] == "next_activity"
+    token = call("next_activity", **told["next_action"]["parameters"])["session_token"]
+    assert call("get_workflow", session_token=token, summary=False)["next_action"]["tool"] == "get_activity"
 
 
 def test_entering_an_activity_confirms_it_and_does_not_tell_it(call, token):

@@ -318,8 +318,9 @@ def test_an_activity_without_a_way_out_says_how_the_run_ends(call, cleared):
     """Otherwise nobody ends it: most saved sessions of the original were never told to be done."""
     last = call("next_activity", session_token=cleared, activity_id="redo")
 
-    assert last["when_done"] == {"tool": "next_activity", "parameters": {"activity_id": "end-workflow"}}
-    ended = call("next_activity", session_token=last["session_token"], **last["when_done"]["parameters"])
+    named = {"session_token": last["session_token"], "activity_id": "end-workflow"}
+    assert last["when_done"] == {"tool": "next_activity", "parameters": named}
+    ended = call("next_activity", **last["when_done"]["parameters"])
     assert ended["status"] == "completed"
 
 
