@@ -95,13 +95,14 @@ def test_skills_of_workflow_and_activity_are_looked_for_as_well():
 
 
 @pytest.mark.parametrize("strictness", list(Strictness))
-def test_a_broken_skill_is_told_by_its_file_and_by_nobody_who_names_it(strictness):
+def test_a_broken_skill_is_told_by_its_file_and_by_each_step_that_names_it(strictness):
     files = using("mine", **{"skills__00-mine.toon": b"id: mine\n  over: indented"})
     compilation = compiled(files, strictness=strictness)
     assert compilation.program is not None
-    (broken,) = compilation.problems
-    assert (broken.code, broken.file, broken.line) == (ProblemCode.BAD_TOON, "skills/00-mine.toon", 2)
-    assert broken.severity is Severity.WARNING
+    broken = only(compilation.warnings, ProblemCode.BAD_TOON)
+    assert (broken.file, broken.line, broken.severity) == ("skills/00-mine.toon", 2, Severity.WARNING)
+    step_says = only(compilation.warnings, ProblemCode.UNKNOWN_SKILL)
+    assert (step_says.path, step_says.suggestion) == ("steps[0].skill", "Mend skills/00-mine.toon.")
 
 
 def test_a_broken_skill_of_our_own_leaves_that_of_meta():

@@ -714,3 +714,25 @@ def test_a_misspelt_reference_in_a_folder_is_the_one_problem():
         told = folder_compiled(folder_with(path, misspell_value), library=BESIDE).problems
 
         assert len(told) <= 1, (path, [(problem.path, problem.message) for problem in told])
+
+
+def test_a_way_that_leads_nowhere_from_where_nobody_comes_hides_nothing():
+    aside = {"id": "two", "version": "1.0.0", "name": "Two", "steps": [OK_STEP], "transitions": [{"to": "nowhere"}]}
+    onward = {"id": "one", "version": "1.0.0", "name": "One", "steps": [OK_STEP], "transitions": [{"to": "three"}]}
+    files = newest() | {
+        "activities/01-one.yaml": json.dumps(onward).encode(),
+        "activities/02-two.yaml": json.dumps(aside).encode(),
+        "activities/03-three.yaml": json.dumps({**onward, "id": "three", "transitions": []}).encode(),
+    }
+
+    told = [(problem.code.value, problem.file) for problem in folder_compiled(files).problems]
+
+    assert told == [("dangling_transition", "activities/02-two.yaml"), ("unreachable", "activities/02-two.yaml")]
+    (alone,) = folder_compiled(
+        files
+        | {
+            "activities/01-one.yaml": json.dumps({**onward, "transitions": [{"to": "thre"}]}).encode(),
+            "activities/02-two.yaml": json.dumps({**aside, "transitions": []}).encode(),
+        }
+    ).problems
+    assert (alone.code.value, alone.file) == ("dangling_transition", "activities/01-one.yaml")

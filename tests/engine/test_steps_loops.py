@@ -236,12 +236,13 @@ def decided_by_name(loop_id, *, name, prompt="Decide."):
         ("tries", "Decide.", ""),
         ("others", "Decide.", "is another loop"),
         ("others", "Send it with loopId others.", "is another loop"),
-        ("tires", "Decide.", "no text speaks of it"),
-        ("nowhere", "Decide.", "no text speaks of it"),
-        ("review_loop", "Send it with loopId review_loop.", ""),
+        ("tires", "Decide.", "is nearly that"),
+        ("Tries", "Decide.", "is nearly that"),
+        # A name of its author's own: the agent is told it.
+        ("review_loop", "Decide.", ""),
     ],
 )
-def test_a_decision_that_speaks_of_another_loop_or_of_none_is_told(name, prompt, said):
+def test_a_decision_that_speaks_of_another_loop_or_nearly_of_its_own_is_told(name, prompt, said):
     others = loop("others", [step("inner")])
     for document in (
         workflow(decided_by_name("tries", name=name, prompt=prompt), others),

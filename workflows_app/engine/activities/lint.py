@@ -134,11 +134,13 @@ def _ways(activity: Activity) -> Iterator[_Way]:
 def _unreachable(program: Program, places: LintPlaces) -> Iterator[WorkflowProblem]:
     if not leads_on(program) or places.findings.has_lost(_WAYS):
         return
-    if program.initial_activity not in places.activities or _is_broken_off(program, places):
+    if program.initial_activity not in places.activities:
         return
     led = _reached(program, [program.initial_activity])
     looped = {name for activity in program.activities for loop in _loops(activity) for name in loop.activities}
     told = led | _reached(program, looped)
+    if _is_broken_off(program, told):
+        return
     for activity in program.activities:
         own = places.activities[activity.id].own()
         if activity.id not in told:
@@ -152,13 +154,15 @@ def _unreachable(program: Program, places: LintPlaces) -> Iterator[WorkflowProbl
             yield _warning(ProblemCode.UNREACHABLE, message, own, suggestion)
 
 
-def _is_broken_off(program: Program, places: LintPlaces) -> bool:
-    """Whether some way leads to no activity, and is told: whatever stands behind it is not unreachable by a second mistake. A branch that
-    names a step never led to any.
+def _is_broken_off(program: Program, reached: Collection[str]) -> bool:
+    """Whether a way that one comes to leads to no activity, and is told: whatever stands behind it is not unreachable by a second mistake.
+    A branch that names a step never led to any.
     """
+    known = {activity.id for activity in program.activities}
     return any(
-        way.to not in places.activities and way.to not in TERMINAL_TARGETS
+        way.to not in known and way.to not in TERMINAL_TARGETS
         for activity in program.activities
+        if activity.id in reached
         for steps in [{item.id for item in walk_items(activity.body)}]
         for way in _ways(activity)
         if not (way.key.startswith("decisions") and way.to in steps)

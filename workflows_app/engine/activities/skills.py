@@ -42,6 +42,9 @@ class SkillFolder:
     def has(self, name: str) -> bool:
         return name in self._entries
 
+    def file_of(self, name: str) -> str:
+        return self._entries[name].file
+
     def get(self, name: str) -> HeldDocuments | None:
         return self._look(name)[0]
 
@@ -138,11 +141,15 @@ class Skills:
         return None
 
     def require(self, reference: str, *, at: FolderShape, key: str, home: str = "") -> HeldDocuments | None:
-        """As `find`; a reference that leads nowhere is a warning at its place, since the skill may come later. One to a file that cannot
-        be read is none: what is wrong with the file is told.
+        """As `find`; a reference that leads nowhere is a warning at its place, since the skill may come later. One to a file of another
+        folder that cannot be read is none: that file is told of, and nobody mends it here.
         """
         held = self.find(reference, home=home)
-        if held is None and not self._is_broken(reference, home):
+        broken = None if held is not None else self._broken(reference, home)
+        if broken is not None and broken[0] is self._own:
+            message, hint = f"The skill {reference[:80]!r} cannot be read.", f"Mend {broken[1]}."
+            at.warn(ProblemCode.UNKNOWN_SKILL, key, message, hint)
+        elif held is None and broken is None:
             owner, slash, _ = reference.partition("/")
             place = f"in the folder of {owner!r}" if slash else f"in this workflow or in {META!r}"
             message = f"No skill {reference[:80]!r} is {place}."
@@ -153,7 +160,7 @@ class Skills:
     def close(self) -> tuple[HeldDocuments, ...]:
         """Every skill that belongs into the program, in order; tells what was wrong with the files that were read.
 
-        A file that cannot be read is a warning, as a skill that is missing is.
+        A file that cannot be read is a warning, as a skill that is missing is: the steps that name one of this folder say so as well.
         """
         meta = self._shelf(META)
         held = {(self._own.owner, name): found for name, found in self._own.all()}
@@ -178,12 +185,14 @@ class Skills:
             if shelf is not None:
                 yield shelf, name
 
-    def _is_broken(self, reference: str, home: str) -> bool:
-        """Whether a file has this name, or that of the technique of which rules are asked for, and cannot be read."""
-        if any(True for _ in self._places(reference, home)):
-            return True
+    def _broken(self, reference: str, home: str) -> tuple[SkillFolder, str] | None:
+        """The file that has this name, or that of the technique of which rules are asked for, and cannot be read; with its shelf."""
+        found = next(((shelf, shelf.file_of(name)) for shelf, name in self._places(reference, home)), None)
         base = reference.rpartition("::")[0]
-        return bool(base) and any(shelf.get(name) is None for shelf, name in self._places(base, home))
+        if found is not None or not base:
+            return found
+        of = ((shelf, shelf.file_of(name)) for shelf, name in self._places(base, home) if shelf.get(name) is None)
+        return next(of, None)
 
     def _shelf(self, owner: str) -> SkillFolder | None:
         return self._own if owner == self._own.owner else self._shelf_of(owner)

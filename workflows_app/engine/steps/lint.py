@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from teams_app.engine.closest import closest
+from teams_app.engine.closest import closest, is_misspelt
 from workflows_app.engine import conditions, placeholders
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import (
@@ -33,6 +33,8 @@ _MOST_COMPARED = 20
 # Set by the engine in every run, or before its first step.
 _GIVEN = frozenset({"goal", "currentIteration", "currentItem", "currentIndex"})
 _SAY_IT = "Say in the prompt of the step that finds it out that it is to be set, or correct the name."
+# So alike are two names of which one is misspelt.
+_MISSPELT = 0.9
 _AMBIGUOUS = frozenset({"", "true", "false", "1", "0", "yes", "no", "null"})
 
 
@@ -111,19 +113,21 @@ def _report_never(build: Build) -> None:
 
 
 def _report_decided(build: Build, program: Program) -> None:
-    """The decision on a loop speaks of that loop. A name of its author's own is let pass where some text tells it."""
-    if not build.decided:
-        return
-    loops = {item.id for item in walk_items(program.activities[0].body) if isinstance(item, Loop)}
-    told = "\n".join((*_told(program), *build.left_out.texts()))
-    for loop_id, said, path, scope in build.decided:
+    """The decision on a loop speaks of that loop by its id, or by a name of its author's own, which is hardly that of another loop, nor
+    nearly the id.
+    """
+    loops = (
+        {item.id for item in walk_items(program.activities[0].body) if isinstance(item, Loop)}
+        if build.decided
+        else set()
+    )
+    for loop_id, said, path, scope in islice(build.decided, MAX_VARIABLES):
         own = loop_id.removeprefix(scope.prefix)
-        others = {said, f"{scope.prefix}{said}"} & (loops - {loop_id})
-        if said == own or (not others and said in told):
-            continue
-        where = "is another loop" if others else "is no loop, and no text speaks of it"
-        message = f"The decision on the loop {shown(own)} is to speak of {shown(said)}, which {where}."
-        scope.findings.warn(ProblemCode.BAD_LOOP, path, message, f"Write {own!r}, or leave `loopId` out.")
+        is_other = any(name in loops and name != loop_id for name in (said, f"{scope.prefix}{said}"))
+        if said != own and (is_other or is_misspelt(said, own, like_enough=_MISSPELT)):
+            where = "is another loop" if is_other else "is nearly that"
+            message = f"The decision on the loop {shown(own)} is to speak of {shown(said)}, which {where}."
+            scope.findings.warn(ProblemCode.BAD_LOOP, path, message, f"Write {own!r}, or leave `loopId` out.")
 
 
 def _report_undeclared(build: Build, program: Program) -> None:
