@@ -736,3 +736,50 @@ def test_a_way_that_leads_nowhere_from_where_nobody_comes_hides_nothing():
         }
     ).problems
     assert (alone.code.value, alone.file) == ("dangling_transition", "activities/01-one.yaml")
+
+
+def named_otherwise(path, **activity):
+    """The second activity of the folder, to which much leads, in another file or with another id."""
+    files = folder_with(("activities/02-two.yaml",), lambda holder, key: holder[key].update(activity))
+    return {path if name == "activities/02-two.yaml" else name: data for name, data in files.items()}
+
+
+@pytest.mark.parametrize("strictness", Strictness)
+@pytest.mark.parametrize(
+    ("path", "more", "severity"),
+    [
+        ("activities/02-two.yamll", {}, "error"),
+        ("activities/two.yaml", {}, "error"),
+        ("activities/02_two.yaml", {}, "error"),
+        ("activites/02-two.yaml", {}, "error"),
+        ("activities/02-two.yaml", {"id": "tow"}, "error"),
+        # Others lead to it by its id.
+        ("activities/02-tow.yaml", {}, "warning"),
+    ],
+)
+def test_an_activity_that_others_lead_to_and_whose_file_is_not_it_is_the_one_problem(path, more, severity, strictness):
+    (problem,) = folder_compiled(named_otherwise(path, **more), library=BESIDE, strictness=strictness).problems
+
+    assert problem.file == path
+    assert strictness is Strictness.LEGACY or problem.severity.value == severity
+
+
+@pytest.mark.parametrize("folder", ["activites", "activitie", "actvities"])
+def test_a_folder_of_activities_that_is_misspelt_is_told_for_each_file_and_by_nothing_else(folder):
+    graph = {"one": {"done": "__terminal__"}}
+    one = {
+        "id": "one",
+        "version": "1.0.0",
+        "name": "One",
+        "steps": [OK_STEP],
+        "exits": [{"id": "done", "isDefault": True}],
+    }
+    files = newest_without_activities(graph=graph, initialActivity="one")
+    (problem,) = folder_compiled({**files, f"{folder}/01-one.yaml": json.dumps(one).encode()}).problems
+
+    assert (problem.severity.value, problem.file) == ("error", f"{folder}/01-one.yaml")
+    assert problem.suggestion == "Did you mean 'activities'?"
+
+
+def newest_without_activities(**about):
+    return {path: data for path, data in newest(**about).items() if not path.startswith("activities/")}

@@ -293,7 +293,11 @@ class _BodyReader:
                 activities.append(name)
             elif name in outside and id(outside[name]) not in moved:
                 steps.append(outside[name])
-            elif not (self._activity.is_unread("steps") or loop.shape.is_lost(f"activities[{index}]")):
+            elif not (
+                self._activity.is_unread("steps")
+                or loop.shape.is_lost(f"activities[{index}]")
+                or loop.shape.findings.is_told_instead(name, Severity.WARNING)
+            ):
                 unknown.append(name)
                 message = f"{name[:80]!r} is neither an activity of the workflow nor a step that this loop could hold."
                 hint = loop.shape.findings.hint(name, self._around.activity_ids, outside)

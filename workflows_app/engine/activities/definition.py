@@ -55,7 +55,7 @@ def read_definition(shape: FolderShape, *, fragments: FragmentIndex) -> Definiti
     listed = shape.raw("activities")
     if listed is not None and not isinstance(listed, list):
         shape.wrong_type("activities", "a list")
-    elif shape.is_misspelt("activities"):
+    elif shape.is_misspelt("activities", of=list):
         shape.missing("activities")
     return Definition(
         id=shape.text("id"),

@@ -110,6 +110,9 @@ def check_graph(workflow: FolderShape, graph: Graph, activities: Mapping[str, Ex
     """What the graph and the activities do not say alike would end a run in silence."""
     for activity_id, leads in graph.items():
         place = f"graph.{activity_id[:80]}"
+        if activity_id not in activities and workflow.findings.is_told_instead(activity_id, workflow.findings.loose):
+            workflow.lose("graph", workflow.findings.loose)
+            continue
         if activity_id not in activities:
             hint = workflow.findings.hint(activity_id, activities)
             message = f"{activity_id[:80]!r} is no activity of the workflow."

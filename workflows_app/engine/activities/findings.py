@@ -1,6 +1,7 @@
 """Where the reader of activity folders writes down what is wrong, and how much of it."""
 
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 
 from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem, did_you_mean, sorted_problems
 from workflows_app.engine.source import Strictness
@@ -25,6 +26,7 @@ class FolderFindings:
         self._lost: dict[tuple[str, str], Severity] = {}
         self._repeated = 0
         self._taken_once: set[WorkflowProblem] = set()
+        self._instead: dict[str, tuple[str, ProblemCode]] = {}
 
     @property
     def loose(self) -> Severity:
@@ -66,6 +68,28 @@ class FolderFindings:
             if problem not in self._taken_once:
                 self._taken_once.add(problem)
                 self.add(problem)
+
+    def tell_instead(self, name: str, *, file: str, code: ProblemCode) -> None:
+        """What is told of this file is why nothing has this name: whoever refers to it makes no second mistake."""
+        self._instead.setdefault(name, (file, code))
+
+    @property
+    def told_instead(self) -> Collection[str]:
+        return self._instead.keys()
+
+    def is_told_instead(self, name: str, severity: Severity) -> bool:
+        """Whether that is told of the name, from now on as severely as what would be told of the reference."""
+        if name not in self._instead:
+            return False
+        places = (
+            at for at, problem in enumerate(self._problems) if (problem.file, problem.code) == self._instead[name]
+        )
+        at = next(places, None)
+        if at is not None and severity is Severity.ERROR and self._problems[at].severity is Severity.WARNING:
+            self._problems[at] = replace(self._problems[at], severity=severity)
+            self._counts[Severity.WARNING] -= 1
+            self._counts[severity] += 1
+        return at is not None
 
     def hint(self, word: str, *known: Iterable[str], before: str = "") -> str:
         """The nearest known name, or some of those there are, with what stands `before` each; nothing once too many names were

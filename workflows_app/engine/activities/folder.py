@@ -15,6 +15,7 @@ TECHNIQUE_CONTRACT = "TECHNIQUE"
 
 _RULES_STEM = "rules"
 _INDEXED = re.compile(r"([0-9]{1,9})-(.+)")
+_NUMBERED = re.compile(r"[0-9]{1,9}[-_. ]+(.+)")
 # For people, not for agents. What only begins so, like `readme-layout.md`, is a file like any other.
 _DOCUMENTATION = re.compile(r"(?:readme|licen[cs]e|notice|changelog|copying)(?:\.[a-z]+)?", re.IGNORECASE)
 # The documentation of a folder is README.md; in small letters it is a resource that agents ask for by that name.
@@ -136,8 +137,10 @@ def _twins(files: Mapping[str, bytes], prefix: str) -> Iterator[WorkflowProblem]
 
 
 def activity_named(reference: str) -> str:
-    """The activity that the file of this name is about, which is its name without the number and the ending."""
-    return _split_name(FolderPart.ACTIVITY, reference)[1]
+    """The activity that the file of this name is about, which is its name without the number and the ending, however that is written."""
+    stem = PurePosixPath(reference).stem
+    found = _NUMBERED.fullmatch(stem)
+    return found[1] if found else stem
 
 
 def order_of_index(index: str) -> int:

@@ -185,12 +185,14 @@ def _reached(program: Program, names: Iterable[str]) -> set[str]:
 def _targets(activity: Activity, known: Collection[str], places: LintPlaces) -> Iterator[WorkflowProblem]:
     at = places.activities[activity.id]
     for way in _ways(activity):
-        if way.to not in known and way.to not in TERMINAL_TARGETS:
+        severity = _how_bad(activity, way, places)
+        is_dangling = way.to not in known and way.to not in TERMINAL_TARGETS
+        if is_dangling and not places.findings.is_told_instead(way.to, severity):
             place = way.place(at)
             yield WorkflowProblem(
                 code=ProblemCode.DANGLING_TRANSITION,
                 message=f"This leads to {way.to[:80]!r}, which is no activity of the workflow.",
-                severity=_how_bad(activity, way, places),
+                severity=severity,
                 file=place.file,
                 path=place.path,
                 suggestion=places.hint(way.to, known),
@@ -199,7 +201,7 @@ def _targets(activity: Activity, known: Collection[str], places: LintPlaces) -> 
         for option in checkpoint.options:
             skipped = () if option.effect is None else option.effect.skip_activities
             place = at.option(checkpoint.id, option.id, "effect.skipActivities")
-            yield from _unknown_activities(skipped, known, place, places.hint)
+            yield from _unknown_activities(skipped, known, place, places)
 
 
 def _how_bad(activity: Activity, way: _Way, places: LintPlaces) -> Severity:
@@ -214,16 +216,16 @@ def _modes(program: Program, places: LintPlaces) -> Iterator[WorkflowProblem]:
     known = frozenset(activity.id for activity in program.activities)
     for index, mode in enumerate(program.modes):
         place = places.workflow.place(f"modes[{index}].skipActivities")
-        yield from _unknown_activities(mode.skip_activities, known, place, places.hint)
+        yield from _unknown_activities(mode.skip_activities, known, place, places)
 
 
 def _unknown_activities(
-    names: tuple[str, ...], known: Collection[str], place: AuthoredPlace, hint_at: Hint
+    names: tuple[str, ...], known: Collection[str], place: AuthoredPlace, places: LintPlaces
 ) -> Iterator[WorkflowProblem]:
     for index, name in enumerate(names):
-        if name not in known:
+        if name not in known and not places.findings.is_told_instead(name, Severity.WARNING):
             message = f"{name[:80]!r} is no activity of the workflow."
-            hint = hint_at(name, known)
+            hint = places.hint(name, known)
             yield _warning(ProblemCode.UNKNOWN_ACTIVITY, message, place.inner(f"[{index}]"), hint)
 
 

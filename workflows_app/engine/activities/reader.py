@@ -150,6 +150,7 @@ class _Compiler:
 
     def compilation(self) -> Compilation:
         self._findings.take(self._folder.problems)
+        self._tell_strays_instead()
         authored = self._activities()
         read = self._read(authored)
         skills, resources, templates = self._attached()
@@ -176,10 +177,22 @@ class _Compiler:
             unread=self._folder.unread,
         )
 
+    def _tell_strays_instead(self) -> None:
+        """A file that is not read, where activities are or in a folder that is nearly called so, may be the one that others lead to."""
+        folder = self._definition.activities_folder
+        nearly = f"Did you mean {folder!r}?"
+        for problem in self._folder.problems:
+            is_there = problem.file.startswith(f"{folder}/") or problem.suggestion == nearly
+            if problem.code is ProblemCode.UNKNOWN_FILE and is_there:
+                self._findings.tell_instead(activity_named(problem.file), file=problem.file, code=problem.code)
+
     @property
     def _is_partial(self) -> bool:
         """Where an activity could not be read, or found, what others say of it is no mistake of theirs."""
         return bool(self._unread or self._missing) or self._shape.is_lost("activities", Severity.WARNING)
+
+    def _is_told_instead(self, name: str) -> bool:
+        return self._findings.is_told_instead(name, Severity.ERROR)
 
     def _untyped(self, read: list[ReadActivity]) -> frozenset[str]:
         inner = (one.places.shape.shape("variables") for one in read)
@@ -204,8 +217,10 @@ class _Compiler:
                 self._shape.problem(ProblemCode.WRONG_TYPE, place, "An activity is an object or the name of a file.")
         self._tell_lent(found)
         if not found and not any(self._folder.of(FolderPart.ACTIVITY)) and not self._definition.listed:
+            instead = next(iter(self._findings.told_instead), "")
             message = "The workflow has no activity."
-            self._shape.problem(ProblemCode.MISSING_KEY, "activities", message, severity=Severity.ERROR)
+            if not self._findings.is_told_instead(instead, Severity.ERROR):
+                self._shape.problem(ProblemCode.MISSING_KEY, "activities", message, severity=Severity.ERROR)
         return found
 
     def _tell_lent(self, found: dict[str, _Authored]) -> None:
@@ -247,6 +262,7 @@ class _Compiler:
         if activity_id != entry.name:
             message = f"The file is called {entry.name[:80]!r}; references go by the id, which is {activity_id!r}."
             shape.warn(ProblemCode.CONFLICTING_KEYS, "id", message, "Call the file by the id, after its number.")
+            self._findings.tell_instead(entry.name, file=shape.file, code=ProblemCode.CONFLICTING_KEYS)
         return _Authored(
             id=activity_id,
             shape=shape,
@@ -441,7 +457,7 @@ class _Compiler:
     def _check_beginning(self, program: Program) -> None:
         initial = self._definition.initial_activity
         known = [activity.id for activity in program.activities]
-        if self._is_partial:
+        if self._is_partial or (initial and initial not in known and self._is_told_instead(initial)):
             return
         if initial and known and initial not in known:
             message = f"The first activity {initial[:80]!r} is not one of the workflow."

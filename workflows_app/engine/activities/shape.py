@@ -137,9 +137,9 @@ class FolderShape:
         self.problem(ProblemCode.MISSING_KEY, key, message, severity=severity, suggestion=suggestion)
         self.lose(key, self.findings.loose)
 
-    def is_misspelt(self, key: str) -> bool:
-        """Whether it is not there, and one that nobody knows is nearly it."""
-        return bool(self._meant_as(key, self._value))
+    def is_misspelt(self, key: str, *, of: type = object) -> bool:
+        """Whether it is not there, and one that nobody knows is nearly it, with a value `of` this type."""
+        return bool(self._meant_as(key, [name for name, value in self._value.items() if isinstance(value, of)]))
 
     def misspelt(self, key: str, words: Iterable[str]) -> str:
         """The key, if there is one, under which one of these words stands and which is nearly the one that it belongs under."""
