@@ -27,6 +27,7 @@ class FolderFindings:
         self._repeated = 0
         self._taken_once: set[WorkflowProblem] = set()
         self._instead: dict[str, tuple[str, ProblemCode]] = {}
+        self._instead_at: dict[str, int | None] = {}
 
     @property
     def loose(self) -> Severity:
@@ -81,10 +82,12 @@ class FolderFindings:
         """Whether that is told of the name, from now on as severely as what would be told of the reference."""
         if name not in self._instead:
             return False
-        places = (
-            at for at, problem in enumerate(self._problems) if (problem.file, problem.code) == self._instead[name]
-        )
-        at = next(places, None)
+        if name not in self._instead_at:
+            # What was told keeps its place in the list.
+            wanted = self._instead[name]
+            places = (at for at, problem in enumerate(self._problems) if (problem.file, problem.code) == wanted)
+            self._instead_at[name] = next(places, None)
+        at = self._instead_at[name]
         if at is not None and severity is Severity.ERROR and self._problems[at].severity is Severity.WARNING:
             self._problems[at] = replace(self._problems[at], severity=severity)
             self._counts[Severity.WARNING] -= 1
