@@ -15,7 +15,7 @@ TECHNIQUE_CONTRACT = "TECHNIQUE"
 
 _RULES_STEM = "rules"
 _INDEXED = re.compile(r"([0-9]{1,9})-(.+)")
-_NUMBERED = re.compile(r"[0-9]{1,9}[-_. ]+(.+)")
+_NUMBERED = re.compile(r"[0-9]{1,9}[-_. ]([^-_. ].*)", re.DOTALL)
 # For people, not for agents. What only begins so, like `readme-layout.md`, is a file like any other.
 _DOCUMENTATION = re.compile(r"(?:readme|licen[cs]e|notice|changelog|copying)(?:\.[a-z]+)?", re.IGNORECASE)
 # The documentation of a folder is README.md; in small letters it is a resource that agents ask for by that name.
