@@ -15,7 +15,8 @@ from tests.step_documents import (
     workflow,
 )
 from workflows_app.engine.program import AllOf
-from workflows_app.engine.source import Library
+from workflows_app.engine.source import Library, Source, SourceFormat
+from workflows_app.selectors.library import with_sources
 
 QUICK = {"var": "mode", "equals": "quick"}
 SMALL = {"var": "size", "equals": "small"}
@@ -329,3 +330,13 @@ def test_notes_may_be_left_out_in_the_whole_routine():
 def test_warnings_about_a_routines_text_stand_at_the_call():
     made = library(step("one", prompt="Round {{n + 1}}."))
     assert warnings_of(workflow(call("look")), library=made) == [("expression_placeholder", "steps[0].templateCall")]
+
+
+def test_a_routine_that_cannot_be_read_is_the_one_problem_and_is_not_said_to_be_missing():
+    broken = Source(format=SourceFormat.STEPS_JSON, files={"routine.json": b'{"id": "team.routine-look", '})
+    library = with_sources(Library(), {"team.routine-look": broken}, within="team.sample")
+
+    (problem,) = compiled(workflow(call("look", "team.look")), library=library).problems
+
+    assert (problem.code.value, problem.path) == ("unreadable", "steps[0].templateCall")
+    assert "team.look" in problem.message
