@@ -8,8 +8,10 @@ import pytest
 
 from tests.checkpoint_cast import publish_folder
 from tests.handover_play import caller, text_of
+from tests.mcp.test_told_in_each_dialect import revised
 from tests.run_cast import make_desk
 from tests.workflow_cast import NOW
+from workflows_app.engine.activities import skills
 from workflows_app.services import publishing
 from workrail_site.dialects.offers.completing import complete
 from workrail_site.dialects.offers.reading import read_resource
@@ -267,8 +269,33 @@ def test_addresses_and_completions_name_each_skill_as_it_is_read(desk):
     ]
 
 
+@pytest.mark.parametrize("gone", ["changed", "retired"])
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_rules_that_nobody_can_read_since_their_workflow_is_not_published_are_said_to_be_missing(desk, dialect):
+def test_rules_that_hold_for_what_was_lent_are_those_of_the_day_it_was_lent(desk, dialect, gone):
+    if gone == "changed":
+        files = {path: text.replace(b"DRY", b"WET").replace(b"NEVER", b"ALWAYS") for path, text in LENDER.items()}
+        revised(desk, "team.lender", files, 2)
+    else:
+        publishing.retire_workflow(actor=desk.person, workflow_id="team.lender", now=NOW)
+
+    found = Reader(dialect, desk.agent).of_steps()["steps"]
+
+    assert {step for step, text in found.items() if "KEEP THE LENDER DRY." in text} == {
+        "sort-it",
+        "only-there",
+        "grouped",
+    }
+    assert "NEVER TIP A BIN." in found["only-there"]
+    assert [word for word in ("WET", "ALWAYS", "_not_published", "not published") if word in str(found)] == []
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_rules_that_nobody_can_read_are_said_to_be_missing(transactional_db, monkeypatch, dialect):
+    """Of a program that an earlier compiler made, which kept what steps name and nothing that this inherits."""
+    monkeypatch.setattr(skills, "inherits", lambda _held: [])
+    desk = make_desk()
+    publish_folder(desk, LENDER, "team.lender")
+    publish_folder(desk, BORROWER, "team.borrower")
     publishing.retire_workflow(actor=desk.person, workflow_id="team.lender", now=NOW)
 
     found = Reader(dialect, desk.agent).of_steps()["steps"]

@@ -13,7 +13,7 @@ import msgspec
 
 from workflows_app.engine import canonical
 
-COMPILER_VERSION = 4
+COMPILER_VERSION = 5
 
 
 class _Node(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):

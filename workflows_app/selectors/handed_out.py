@@ -112,44 +112,19 @@ def is_technique(skill: Attachment) -> bool:
 
 
 def inherited_by(*, actor: Actor, program: Program, skill: Attachment) -> tuple[InheritedTechnique, ...]:
-    """The techniques whose rules hold for this one as well. Those of a lender, of which a program keeps what its steps name, are read
-    as they are published.
-    """
-    shelf = _Lender(actor, program, skill.owner)
-    named = _inherits(skill)
-    # Some rules of a technique hold with what that technique inherits.
-    of = skill.id.rpartition("::")[0]
-    if not named and of and (whole := shelf.whole(of)) is not None:
-        named = _inherits(whole)
-    names = SkillNames(program)
-    return tuple(_inherited(names, skill.owner, name, shelf.find(name)) for name in named)
-
-
-def _inherits(skill: Attachment) -> tuple[str, ...]:
+    """The techniques whose rules hold for this one as well."""
     document = load_content(skill.digest, ContentKind.SKILL).document if is_technique(skill) else None
     named = document.get("inherits") if isinstance(document, dict) else None
-    return tuple(named or ())
-
-
-class _Lender:
-    """The skills of one owner: those that the program has, then those that the owner has published, read when one is lacking."""
-
-    def __init__(self, actor: Actor, program: Program, owner: str) -> None:
-        self._actor, self._program, self._owner = actor, program, owner
-        self._held = {each.id: each for each in program.skills if each.owner == owner}
-        self._is_whole = False
-
-    def whole(self, name: str) -> Attachment | None:
-        """The technique of which only some rules are at hand. Of its own a program has each, as of those that serve all."""
-        return self._held.get(name) if self._owner in {self._program.id, META} else self.find(name)
-
-    def find(self, name: str) -> Attachment | None:
-        if name not in self._held and not self._is_whole:
-            self._is_whole = True
-            lender = find_program(actor=self._actor, workflow_id=self._owner, beside=self._program.id)
-            lent = () if lender is None else (each for each in lender.skills if each.owner == lender.id)
-            self._held = {**{each.id: each for each in lent}, **self._held}
-        return self._held.get(name)
+    if not named:
+        return ()
+    held = {each.id: each for each in program.skills if each.owner == skill.owner}
+    if not all(name in held for name in named):
+        # A compiler before the fifth kept nothing of what a lent technique inherits.
+        lender = find_program(actor=actor, workflow_id=skill.owner, beside=program.id)
+        lent = () if lender is None else (each for each in lender.skills if each.owner == lender.id)
+        held = {**{each.id: each for each in lent}, **held}
+    names = SkillNames(program)
+    return tuple(_inherited(names, skill.owner, name, held.get(name)) for name in named)
 
 
 def _inherited(names: SkillNames, owner: str, name: str, found: Attachment | None) -> InheritedTechnique:

@@ -14,7 +14,7 @@ from workflows_app.engine.activities.folder import TECHNIQUE_CONTRACT, Folder, F
 from workflows_app.engine.activities.held import HeldDocuments
 from workflows_app.engine.activities.references import META, group_candidates, skill_candidates
 from workflows_app.engine.activities.shape import FolderShape
-from workflows_app.engine.activities.techniques import read_technique, rules_technique
+from workflows_app.engine.activities.techniques import inherits, read_technique, rules_technique
 from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem, no_object
 from workflows_app.engine.program import Attachment
 from workflows_app.engine.reading import SharedReading
@@ -128,15 +128,23 @@ class Skills:
             held = shelf.get(name)
             if held is not None:
                 if shelf is not self._own:
-                    self._others[shelf.owner, name] = held
+                    self._lend(shelf, name, held)
                 return held
         return self._rules(reference, home)
+
+    def _lend(self, shelf: SkillFolder, name: str, held: HeldDocuments) -> None:
+        """With what it inherits: the rules that hold for it are those of the day it was lent."""
+        self._others[shelf.owner, name] = held
+        for inherited in inherits(held):
+            found = shelf.get(inherited)
+            if found is not None:
+                self._others[shelf.owner, inherited] = found
 
     def _rules(self, reference: str, home: str) -> HeldDocuments | None:
         for shelf, name in self._candidates(reference, home):
             held = shelf.rules(name)
             if held is not None:
-                self._others[shelf.owner, name] = held
+                self._lend(shelf, name, held)
                 return held
         return None
 

@@ -70,11 +70,18 @@ def rules_technique(*, of: HeldDocuments, name: str, rule: str) -> HeldDocuments
         "id": name,
         "version": attachment.version,
         "capability": attachment.summary,
-        "inherits": [],
+        "inherits": inherits(of),
         "body": body,
     }
     content = _content(f"{body}\n", document)
     return replace(of, attachment=_renamed(attachment, name, content.digest), content=content)
+
+
+def inherits(held: HeldDocuments) -> list[str]:
+    """The techniques of its folder whose rules hold for this one as well."""
+    document = held.content.document
+    is_technique = held.attachment.format == MARKDOWN.removeprefix(".")
+    return document["inherits"] if is_technique and isinstance(document, dict) else []
 
 
 def _content(text: str, document: dict[str, Any]) -> SourceContent:
