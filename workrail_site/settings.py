@@ -516,6 +516,8 @@ SPECTACULAR_SETTINGS = {
 # Bundles: whose signature is believed, by public key; none named, every valid one is
 
 BUNDLE_SIGNERS = ENVIRONMENT.words("WORKRAIL_BUNDLE_SIGNERS")
+# Of all teams together. Each takes a thread of a worker, which runs whatever happens by the clock besides.
+BUNDLE_JOBS_AT_ONCE = ENVIRONMENT.integer("WORKRAIL_BUNDLE_JOBS_AT_ONCE", default=1, minimum=1)
 
 # For so many days without activity a session is kept, unless its team has a rule; 0 is for ever. Archives of what is
 # deleted are kept for so many days after.

@@ -4,11 +4,13 @@ import gzip
 import io
 import os
 import random
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
 from uuid import uuid4
 
 import pytest
+from django.db import connection
 
 from sessions_app.engine.bundles import BundleJobState, BundleTooLargeError
 from sessions_app.models import BundleJob, BundlePart, WorkSession
@@ -227,24 +229,161 @@ def asked_to_run(monkeypatch):
     return asked
 
 
-def test_jobs_of_one_team_are_done_one_at_a_time(desk, value, monkeypatch):
+def done_by_turns(first, *, now=NOW):
+    """Of which teams jobs are done, one after the other, as a worker that is told of one of them does them."""
+    served = []
+
+    def note(place):
+        if place in {"written", "committed"}:
+            served.append(BundleJob.objects.get(state="running").team_id)
+
+    for _ in range(BundleJob.objects.count()):
+        bundle_jobs.run_bundle_job(actor=SYSTEM, job_id=first, now=now, fail=note)
+        now += timedelta(seconds=1)
+    return served
+
+
+def desks(count):
+    """People of so many teams, each with a session."""
+    made = [run_cast.make_desk() for _ in range(count)]
+    return [(each, session_id(advanced(each.agent, begin(each, *plain_steps(1))))) for each in made]
+
+
+def asks(who, *, now=NOW):
+    desk, session = who
+    return bundle_jobs.ask_to_export(actor=desk.viewer, session_id=session, now=now).id
+
+
+def test_jobs_of_one_team_are_done_one_at_a_time(monkeypatch, settings):
+    settings.BUNDLE_JOBS_AT_ONCE = 3
     asked = asked_to_run(monkeypatch)
-    other = run_cast.make_desk()
-    elsewhere = advanced(other.agent, begin(other, *plain_steps(2)))
-    mine = [bundle_jobs.ask_to_export(actor=desk.viewer, session_id=session_id(value), now=NOW) for _ in range(3)]
-    theirs = bundle_jobs.ask_to_export(actor=other.viewer, session_id=session_id(elsewhere), now=NOW)
+    one, other = desks(2)
+    mine = [asks(one) for _ in range(3)]
+    theirs = asks(other)
     seen = []
 
-    def run(job, fail=lambda _place: None):
-        return bundle_jobs.run_bundle_job(actor=SYSTEM, job_id=job.id, now=NOW, fail=fail)
+    def run(job_id, fail=lambda _place: None):
+        return bundle_jobs.run_bundle_job(actor=SYSTEM, job_id=job_id, now=NOW, fail=fail)
 
     def meanwhile(_place):
-        seen.append((run(mine[1]), run(mine[2]), run(theirs)))
+        seen.append((run(theirs), run(mine[1]), run(mine[2])))
 
     asked.clear()
     assert run(mine[0], meanwhile) is BundleJobState.DONE
-    assert set(seen) == {(BundleJobState.WAITING, BundleJobState.WAITING, BundleJobState.DONE)}
-    assert asked == [mine[1].id]
+    assert set(seen) == {(BundleJobState.DONE, BundleJobState.WAITING, BundleJobState.WAITING)}
+    assert asked == [mine[1]]
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 3])
+def test_no_more_jobs_are_done_at_once_than_may_be_of_however_many_teams(monkeypatch, settings, at_once):
+    """What notices, and happens by the clock, has the other threads of the worker."""
+    settings.BUNDLE_JOBS_AT_ONCE = at_once
+    asked_to_run(monkeypatch)
+    jobs = [asks(each) for each in desks(4)]
+    most = []
+
+    def meanwhile(place):
+        most.append(BundleJob.objects.filter(state="running").count())
+        if place == "written":
+            bundle_jobs.run_bundle_job(actor=SYSTEM, job_id=jobs[-1], now=NOW, fail=meanwhile)
+
+    for job_id in jobs:
+        bundle_jobs.run_bundle_job(actor=SYSTEM, job_id=job_id, now=NOW, fail=meanwhile)
+
+    assert max(most) == at_once
+    assert set(BundleJob.objects.values_list("state", flat=True)) == {"done"}
+
+
+def test_workers_who_come_together_begin_one_job(monkeypatch):
+    """They count under one lock."""
+    asked_to_run(monkeypatch)
+    jobs = [asks(each) for each in desks(4)]
+
+    def claim(_place):
+        try:
+            return bundle_jobs._claim(NOW)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(len(jobs)) as pool:
+        claimed = list(pool.map(claim, jobs))
+
+    assert len([each for each in claimed if each is not None]) == 1
+    assert BundleJob.objects.filter(state="running").count() == 1
+
+
+def test_the_teams_take_turns_however_much_one_has_asked_for(monkeypatch):
+    asked_to_run(monkeypatch)
+    greedy, second, third = desks(3)
+    of_greedy = [asks(greedy) for _ in range(6)]
+    for each in (second, third, second, third):
+        asks(each)
+
+    teams = [each[0].team_id for each in (greedy, second, third)]
+    assert done_by_turns(of_greedy[-1]) == [*teams, *teams, *[teams[0]] * 4]
+
+
+def test_who_asks_late_comes_before_a_team_that_was_served_already(monkeypatch):
+    asked_to_run(monkeypatch)
+    greedy, late = desks(2)
+    of_greedy = [asks(greedy) for _ in range(3)]
+    bundle_jobs.run_bundle_job(actor=SYSTEM, job_id=of_greedy[0], now=NOW)
+    of_late = asks(late)
+
+    # The message that comes is of the other team's.
+    bundle_jobs.run_bundle_job(actor=SYSTEM, job_id=of_greedy[1], now=NOW + timedelta(seconds=1))
+
+    assert BundleJob.objects.get(pk=of_late).state == "done"
+    assert BundleJob.objects.filter(state="waiting").count() == 2
+
+
+def test_when_a_job_has_ended_the_next_is_asked_for_of_the_team_whose_turn_it_is(monkeypatch):
+    asked = asked_to_run(monkeypatch)
+    greedy, other = desks(2)
+    of_greedy = [asks(greedy) for _ in range(3)]
+    of_other = asks(other)
+    asked.clear()
+
+    bundle_jobs.run_bundle_job(actor=SYSTEM, job_id=of_greedy[0], now=NOW)
+
+    assert asked == [of_other]
+
+
+def test_a_job_whose_worker_is_gone_is_in_nobodys_way_once_it_was_silent_for_long(monkeypatch):
+    asked_to_run(monkeypatch)
+    one, other = desks(2)
+    mine, theirs = asks(one), asks(other)
+
+    def killed(_place):
+        raise Killed
+
+    with pytest.raises(Killed):
+        bundle_jobs.run_bundle_job(actor=SYSTEM, job_id=mine, now=NOW, fail=killed)
+    while_silent, later = NOW + SILENCE, NOW + SILENCE + timedelta(seconds=1)
+
+    assert bundle_jobs.run_bundle_job(actor=SYSTEM, job_id=theirs, now=while_silent) is BundleJobState.WAITING
+    assert bundle_jobs.run_bundle_job(actor=SYSTEM, job_id=theirs, now=later) is BundleJobState.DONE
+    assert bundle_jobs.run_bundle_job(actor=SYSTEM, job_id=mine, now=later) is BundleJobState.DONE
+
+
+def test_a_job_that_fails_unexpectedly_is_in_nobodys_way_and_is_tried_again(monkeypatch):
+    asked = asked_to_run(monkeypatch)
+    one, other = desks(2)
+    mine, theirs = asks(one), asks(other)
+    asked.clear()
+
+    def broken(_place):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        bundle_jobs.run_bundle_job(actor=SYSTEM, job_id=mine, now=NOW, fail=broken)
+
+    # At once it would fail again, and again.
+    assert asked == []
+    assert BundleJob.objects.get(pk=mine).state == "waiting"
+    assert bundle_jobs.run_bundle_job(actor=SYSTEM, job_id=mine, now=NOW) is BundleJobState.WAITING
+    assert BundleJob.objects.get(pk=theirs).state == "done"
+    assert bundle_jobs.run_bundle_job(actor=SYSTEM, job_id=mine, now=NOW) is BundleJobState.DONE
 
 
 def test_of_each_team_the_first_lost_job_is_asked_for_again(desk, value, monkeypatch):
@@ -265,9 +404,9 @@ def test_a_long_job_that_goes_on_is_not_thought_dead(desk, value, monkeypatch):
     def meanwhile(place):
         if place == "written":
             late = NOW + SILENCE + timedelta(seconds=60)
-            seen.append(bundle_jobs._claim(job.id, late))
+            seen.append(bundle_jobs._claim(late))
 
     monkeypatch.setattr("sessions_app.services.bundles.files._EVENTS_BETWEEN_WORD", 1)
     done = bundle_jobs.run_bundle_job(actor=SYSTEM, job_id=job.id, now=NOW, fail=meanwhile)
 
-    assert (done, seen) == (BundleJobState.DONE, [False])
+    assert (done, seen) == (BundleJobState.DONE, [None])

@@ -14,7 +14,7 @@ from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import F, Q, QuerySet, Sum
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery, Sum
 
 from sessions_app import jobs
 from sessions_app.engine.bundle_values import BundleJobValue
@@ -39,7 +39,7 @@ PART_BYTES = _MIB
 # Of one team, archives left out, until they expire.
 MOST_KEPT = 2_000
 _TO_ASK_AGAIN = timedelta(minutes=1)
-# The name of the lock under which a team's next job is chosen.
+# The name of the lock under which the next job is chosen.
 _TURNS = 27_018
 
 
@@ -78,45 +78,60 @@ def ask_to_import(*, actor: Actor, pieces: Iterable[bytes], now: datetime, max_b
 
 
 def run_bundle_job(*, actor: Actor, job_id: UUID, now: datetime, fail: FailPoint = go_on) -> BundleJobState:
-    """Safe to be called twice and by several workers at once: one of them has the job. One job of a team is done at a time:
-    those of the others, and what happens by the clock, have the other threads.
+    """Does the job whose turn it is, which need not be the one that was asked for, and tells what has become of that one.
+
+    Safe to be called twice and by several workers at once: one of them has the job. As many are done at once as
+    `BUNDLE_JOBS_AT_ONCE` says, and one of a team: notices, and what happens by the clock, have the other threads.
     """
     require_system(actor)
-    taken = _claim(job_id, now)
-    row = BundleJob.objects.filter(pk=job_id).order_by("pk").first()
-    if row is None or not taken:
-        return BundleJobState(row.state) if row else BundleJobState.FAILED
-    state = _done(row, now, fail)
-    if state is not BundleJobState.RUNNING:
-        _ask_for_next_of(row.team_id)
-    return state
+    taken = BundleJob.objects.filter(pk=_claim(now)).order_by("pk").first()
+    if taken is not None and _done_or_given_back(taken, now, fail) is not BundleJobState.RUNNING:
+        _ask_for_next(now)
+    state = BundleJob.objects.filter(pk=job_id).order_by("pk").values_list("state", flat=True).first()
+    return BundleJobState(state) if state else BundleJobState.FAILED
 
 
-def _claim(job_id: UUID, now: datetime) -> bool:
-    """Whether this worker has the job. The count is the claim: of several workers one gets a row."""
-    unclaimed = Q(state=BundleJobState.WAITING.value) | Q(
-        state=BundleJobState.RUNNING.value, touched_at__lt=now - SILENCE
-    )
-    asked = BundleJob.objects.filter(unclaimed, pk=job_id)
+def _claim(now: datetime) -> UUID | None:
+    """The job that this worker has from now on. One lock for all teams: while somebody counts, nobody else begins."""
     with transaction.atomic():
-        team_id = asked.values_list("team_id", flat=True).first()
-        if team_id is None:
-            return False
         with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [_TURNS, str(team_id)])
-        under_way = BundleJob.objects.filter(
-            team_id=team_id, state=BundleJobState.RUNNING.value, touched_at__gte=now - SILENCE
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_TURNS])
+        job_id = _next(now)
+        BundleJob.objects.filter(pk=job_id).update(
+            state=BundleJobState.RUNNING.value, attempt_id=uuid4(), touched_at=now
         )
-        if under_way.exclude(pk=job_id).exists():
-            return False
-        return bool(asked.update(state=BundleJobState.RUNNING.value, attempt_id=uuid4(), touched_at=now))
+    return job_id
 
 
-def _ask_for_next_of(team_id: UUID) -> None:
-    waiting = BundleJob.objects.filter(team_id=team_id, state=BundleJobState.WAITING.value).order_by("id")
-    next_id = waiting.values_list("pk", flat=True).first()
+def _next(now: datetime) -> UUID | None:
+    """The first job of the team that was served longest ago; None where as many are under way as may be."""
+    unfinished = BundleJob.objects.filter(finished_at__isnull=True).exclude(kind=BundleJobKind.ARCHIVE.value)
+    under_way = unfinished.filter(state=BundleJobState.RUNNING.value, touched_at__gte=now - SILENCE)
+    busy = list(under_way.values_list("team_id", flat=True))
+    if len(busy) >= settings.BUNDLE_JOBS_AT_ONCE:
+        return None
+    served = BundleJob.objects.filter(team_id=OuterRef("team_id"), attempt_id__isnull=False).order_by("-id")
+    first = unfinished.exclude(team_id__in=busy).order_by("team_id", "id").distinct("team_id")
+    turns = first.annotate(served_at=Subquery(served.values("touched_at")[:1])).values_list("pk", "served_at")
+    # Before all of them comes who was not served within the time that jobs are kept.
+    return min(turns, key=lambda turn: (turn[1] is not None, turn[1] or now, turn[0]), default=(None, None))[0]
+
+
+def _ask_for_next(now: datetime) -> None:
+    next_id = _next(now)
     if next_id is not None:
         jobs.ask_to_run_bundle_job(job_id=next_id)
+
+
+def _done_or_given_back(row: BundleJob, now: datetime, fail: FailPoint) -> BundleJobState:
+    """A job that fails in a way which nobody expected would else be in the way of everybody's until its silence is over. It is
+    asked for again by the schedule, as one whose worker is gone.
+    """
+    try:
+        return _done(row, now, fail)
+    except Exception:
+        _mine(row).update(state=BundleJobState.WAITING.value)
+        raise
 
 
 def _done(row: BundleJob, now: datetime, fail: FailPoint) -> BundleJobState:
