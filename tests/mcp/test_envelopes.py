@@ -299,3 +299,86 @@ def test_a_long_id_is_judged_without_going_through_its_letters():
         assert not is_id("\u00fc" * LEAN * 5 + "\ud800")
 
     assert work.seconds < once.seconds
+
+
+LARGE = ["1e309", "-1e400", "9" * 400, "-" + "9" * 4_400, "9" * 400 + ".5", "1" + "0" * 4_400 + "e-1"]
+HOLDING = {
+    "an argument": '{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "list_workflows", "arguments": {"a": [%s]}}}',
+    "the metadata": '{"jsonrpc": "2.0", "id": 7, "method": "tools/list", "params": {"_meta": {"\u00fc": %s}}}',
+    "something beside": '{"x": {"y": %s}, "jsonrpc": "2.0", "id": 7, "method": "ping"}',
+    "a long message": '{"jsonrpc": "2.0", "id": 7, "method": "ping", "params": {"x": "' + "x" * 70_000 + '", "y": %s}}',
+}
+
+
+@pytest.mark.parametrize("number", LARGE, ids=lambda number: f"{number[:6]} of {len(number)}")
+@pytest.mark.parametrize("place", HOLDING)
+def test_a_number_that_nobody_can_hold_is_named_as_what_is_wrong(wire, place, number):
+    """And not JSON as a whole. Whoever has sent it hears of it under its id."""
+    body = HOLDING[place] % number
+    said = [
+        wire.post(body.encode(), **{"MCP-Protocol-Version": version, "Mcp-Method": "tools/list"}).json()
+        for version in (HANDSHAKE, MODERN, "2024-11-05", None)
+    ]
+
+    for told in said:
+        assert (told["error"]["code"], told["id"]) == (REQUEST, 7), told
+        assert "a number beyond" in told["error"]["message"]
+        assert told["error"]["data"]["details"]["suggestion"] == "Send such a number as text."
+    (line,) = by_lines("rail", body.encode())
+    assert (line["error"]["code"], line["id"]) == (REQUEST, 7)
+    assert "a number beyond" in line["error"]["data"]["details"]
+
+
+@pytest.mark.parametrize("number", LARGE, ids=lambda number: f"{number[:6]} of {len(number)}")
+def test_such_a_number_as_the_id_or_beside_half_a_character_is_named_too_and_what_is_no_json_is_not(wire, number):
+    as_id = wire.post(f'{{"jsonrpc": "2.0", "id": {number}, "method": "ping"}}'.encode()).json()
+    halved = wire.post((HOLDING["an argument"] % number).replace('"a"', '"\\ud800"').encode()).json()
+    broken = wire.post((HOLDING["an argument"] % number)[:-1].encode()).json()
+    quoted = wire("start_workflow", workflowId="team.sample", context=f'{{"a": {number}}}')
+
+    assert (as_id["error"]["code"], as_id["id"]) == (halved["error"]["code"], halved["id"]) == (REQUEST, None)
+    assert all("a number beyond" in told["error"]["message"] for told in (as_id, halved))
+    assert broken["error"]["code"] == PARSE
+    assert "A number is beyond" in quoted.value["message"]
+
+
+# Each makes as many lists or objects as there is room for.
+MANY = {
+    "lists": ",".join(["[]"] * 300_000),
+    "nested lists": ",".join(["[[[[]]]]"] * 95_000),
+    "objects": ",".join(['{"a":1}'] * 100_000),
+    "nested objects": ",".join(['{"a":{"b":{}}}'] * 60_000),
+    "keys that stand twice": ",".join(['{"a":1,"a":2}'] * 60_000),
+    "numbers": ",".join(["0"] * 400_000),
+}
+PLACES = {
+    "id": '{"jsonrpc": "2.0", "id": [%s], "method": "ping"}',
+    "method": '{"jsonrpc": "2.0", "id": 7, "method": [%s]}',
+    "params": '{"jsonrpc": "2.0", "id": 7, "method": "tools/list", "params": {"cursor": [%s]}}',
+    "name": '{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": [%s]}}',
+    "arguments": '{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "list_workflows", "arguments": {"a": [%s]}}}',
+    "metadata": '{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "list_workflows", "_meta": {"a": [%s]}}}',
+    "beside": '{"x": [%s], "jsonrpc": "2.0", "id": 7, "method": "ping"}',
+    "answer": '{"jsonrpc": "2.0", "id": 7, "result": [%s]}',
+    "batch": '[{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "list_workflows", "arguments": {"a": [%s]}}}]',
+    "nothing": "[%s]",
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("many", MANY)
+def test_a_body_of_more_values_than_anybody_takes_is_refused_wherever_they_stand(wire, place, many):
+    """Unread: it is no JSON, which whoever reads it first would say."""
+    for version in (HANDSHAKE, MODERN):
+        told = wire.post(f"{PLACES[place] % MANY[many]} no JSON".encode(), **{"MCP-Protocol-Version": version})
+
+        assert (told.status_code, told.json()["error"]["data"]["code"]) == (413, "PAYLOAD_TOO_LARGE")
+        assert told.json()["error"]["data"]["details"]["maxValues"] == 110_000
+
+
+@pytest.mark.parametrize("many", MANY)
+def test_the_messages_of_a_list_that_is_refused_unread_are_not_counted(many):
+    from workrail_site.mcp.batches import messages_in
+
+    assert messages_in(f"[{MANY[many]}]".encode()) == 1
+    assert messages_in(b'[{"jsonrpc": "2.0", "id": 7, "method": "ping"}, {}]') == 2

@@ -7,6 +7,7 @@ basic plane. `canonical_bytes` takes the fast road where none of these occurs an
 import hashlib
 import json
 import re
+import sys
 from functools import partial
 from typing import Any, NoReturn
 
@@ -72,7 +73,7 @@ def loads_strict(
         raise UnreadableJsonError("too_large", f"The document has {len(raw)} bytes; at most {max_bytes} are read.")
     _refuse_deep(raw, max_depth)
     if max_values is not None and has_more_values(raw, max_values):
-        raise _too_many(max_values)
+        raise too_many_values(max_values)
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -85,7 +86,7 @@ def loads_strict(
     except UnreadableJsonError:
         raise
     except ValueError as error:
-        raise UnreadableJsonError("not_json", "Not JSON: a number has more digits than can be read.") from error
+        raise number_too_large() from error
     except RecursionError as error:
         raise UnreadableJsonError("not_json", f"Not JSON: {error}.") from error
     check_storable(value, max_depth=max_depth, max_values=max_values)
@@ -102,12 +103,11 @@ def check_storable(value: Any, *, max_depth: int = DEFAULT_MAX_DEPTH, max_values
         item, depth = stack.pop()
         seen += 1
         if max_values is not None and seen > max_values:
-            raise _too_many(max_values)
+            raise too_many_values(max_values)
         if isinstance(item, str):
             _check_text(item)
-        elif isinstance(item, float):
-            if item != item or item in {float("inf"), float("-inf")}:  # noqa: PLR0124  NaN differs from itself
-                raise UnreadableJsonError("not_a_number", "NaN and infinities are not JSON.")
+        elif isinstance(item, int | float):
+            _check_number(item)
         elif isinstance(item, dict | list | tuple):
             if depth >= max_depth:
                 raise UnreadableJsonError("too_deep", f"The document nests deeper than {max_depth} levels.")
@@ -174,6 +174,13 @@ def _refuse_constant(name: str) -> NoReturn:
     raise UnreadableJsonError("not_a_number", f"{name} is not JSON.")
 
 
+def _check_number(number: float) -> None:
+    if number != number:  # noqa: PLR0124  NaN differs from itself
+        _refuse_constant("NaN")
+    if not -sys.float_info.max <= number <= sys.float_info.max:
+        raise number_too_large()
+
+
 def _check_text(text: str) -> None:
     if "\x00" in text:
         raise UnreadableJsonError("nul_character", "The character U+0000 cannot be stored.")
@@ -206,5 +213,9 @@ def has_more_values(raw: bytes, most: int) -> bool:
     return 1 + bare.count(b",") + some > most
 
 
-def _too_many(max_values: int) -> UnreadableJsonError:
+def number_too_large() -> UnreadableJsonError:
+    return UnreadableJsonError("not_a_number", "A number is beyond 1.7e308, the largest that is kept. Send it as text.")
+
+
+def too_many_values(max_values: int) -> UnreadableJsonError:
     return UnreadableJsonError("too_many_values", f"The document has more than {max_values:,} values.")

@@ -75,12 +75,17 @@ def _unquoted(schema: Mapping[str, Any], name: str, value: Any) -> Any:
 
 
 def _parsed(text: str, wanted: str) -> Any:
+    """The text itself where it is not that. Raises UnreadableJsonError for what is JSON and cannot be kept."""
+    if canonical.has_more_values(text.encode("utf-8", "surrogatepass"), canonical.MAX_VALUES):
+        raise canonical.too_many_values(canonical.MAX_VALUES)
     try:
         parsed = json.loads(text, object_pairs_hook=canonical.object_of)
+    except (json.JSONDecodeError, RecursionError):
+        return text
     except canonical.UnreadableJsonError:
         raise
-    except (ValueError, RecursionError):
-        return text
+    except ValueError:
+        raise canonical.number_too_large() from None
     return parsed if isinstance(parsed, dict if wanted == "object" else list) else text
 
 

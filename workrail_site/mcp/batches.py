@@ -5,9 +5,10 @@ from typing import Any
 import orjson
 from mcp.server import Server
 
+from workflows_app.engine.canonical import has_more_values
 from workrail_site.bodies import Scope, Send
 from workrail_site.json_rpc import RpcCode
-from workrail_site.mcp.envelopes import NoMessageError, message_in, refuse_message, unreadable
+from workrail_site.mcp.envelopes import MOST_VALUES, NoMessageError, message_in, refuse_message, unreadable
 from workrail_site.mcp.exchange import answer_one
 from workrail_site.mcp.messages import Json, RpcError, failed, is_whole, refusal_to, request_of
 from workrail_site.mcp.revisions import BATCHES, VERSION_HEADER
@@ -27,8 +28,10 @@ def is_batch(scope: Scope) -> bool:
 
 
 def messages_in(body: bytes) -> int:
-    """How many messages of a batch are answered at most; one, for what is no batch. Counted as they will be read."""
-    if body.lstrip()[:1] != b"[":
+    """How many messages of a batch are answered at most; one, for what is no batch, or is not read at all. Counted as they will
+    be read.
+    """
+    if body.lstrip()[:1] != b"[" or has_more_values(body, MOST_VALUES):
         return 1
     try:
         return min(len(orjson.loads(body)), MAX_MESSAGES)

@@ -51,6 +51,7 @@ from workrail_site.lanes import REFUSAL_SECONDS
 from workrail_site.mcp.answers import protocol_error, refusal_of
 from workrail_site.mcp.batches import messages_in
 from workrail_site.mcp.calling import Caller, calls_as
+from workrail_site.mcp.envelopes import LONG_BYTES
 from workrail_site.mcp.workers import Workers
 from workrail_site.oauth import addresses
 from workrail_site.parties import Parties, party_of
@@ -111,12 +112,17 @@ class AdmittingDoor:
         calls_as(Caller(actor=actor, text_only=headers.get(REPLY_HEADER) == TEXT_ONLY))
         with self._held.held_for(party_of(actor)) as take:
             body = await _read_body(receive, take)
-            more = messages_in(body) - 1
+            more = await self._messages_in(body, party_of(actor)) - 1
             if more > 0:
                 charge = partial(admission.charge_more, actor=actor, requests=more, now=timezone.now())
                 await self._workers.run(charge, party=party_of(actor))
             scope["workrail.actor"], scope["workrail.body"] = actor, body
             await self._application(scope, replaying(body, receive), send)
+
+    async def _messages_in(self, body: bytes, party: str) -> int:
+        if len(body) <= LONG_BYTES:
+            return messages_in(body)
+        return await self._workers.run(partial(messages_in, body), party=party)
 
     async def _caller_of(self, scope: Scope, headers: Headers) -> Actor:
         excess = find_excess(scope)

@@ -16,7 +16,7 @@ from workrail_site.json_rpc import RpcCode
 from workrail_site.mcp.answers import protocol_error
 from workrail_site.mcp.calling import set_aside
 from workrail_site.mcp.doubled_keys import DoubledKeyError
-from workrail_site.mcp.messages import Json, is_id, is_method, is_whole, read_json
+from workrail_site.mcp.messages import Json, LargeNumberError, is_id, is_method, is_whole, read_json
 from workrail_site.mcp.revisions import VERSION_HEADER, VERSION_KEY
 
 _BAD_REQUEST = 400
@@ -27,6 +27,8 @@ _CALL = "tools/call"
 # Longer bodies are read in a thread, in the turns of their team: others do not wait for it.
 LONG_BYTES = 64 * 1024
 _MOST_BESIDE = 10_000
+# What has more holds more than anybody takes, wherever it stands, and is not read at all: others would wait while it is made.
+MOST_VALUES = MAX_VALUES + _MOST_BESIDE
 _SUGGESTION = (
     'Send one object: {"jsonrpc": "2.0", "id": <text or whole number>, "method": "…", "params": {…}}. '
     "Leave the id out of a notification."
@@ -47,7 +49,7 @@ class NoMessageError(Exception):
 
 
 def message_in(scope: Scope) -> Any:
-    """What the body says, which is read once. Raises ValueError for what is no JSON, and DoubledKeyError."""
+    """What the body says, which is read once. Raises ValueError for what is no JSON, LargeNumberError and DoubledKeyError."""
     if _READ not in scope:
         scope[_READ] = _read(scope["workrail.body"])
     found = scope[_READ]
@@ -62,9 +64,12 @@ def read_ahead(scope: Scope) -> None:
     Raises PayloadTooLargeError for what has too much beside the arguments of a tool, through which the SDK goes piece by piece.
     """
     body = scope["workrail.body"]
-    # A list of so many values is no batch of calls whose arguments anybody would take: it is not read at all.
-    if body.lstrip().startswith(b"[") and has_more_values(body, MAX_VALUES + _MOST_BESIDE):
-        raise _too_much_beside()
+    if has_more_values(body, MOST_VALUES):
+        raise PayloadTooLargeError(
+            f"The body has more than {MOST_VALUES:,} values.",
+            suggestion="Send less at once: keep large material in the workspace and pass its path.",
+            details={"maxValues": MOST_VALUES},
+        )
     if _has_too_much_beside(scope):
         # What is raised is held by who raises it until garbage is looked for, and with it what was read.
         del scope[_READ]
@@ -117,11 +122,12 @@ def _has_many_values(value: Any, *, most: int) -> bool:
 
 def unreadable(error: ValueError) -> NoMessageError:
     """What is told of a body that `message_in` does not read."""
-    if not isinstance(error, DoubledKeyError):
+    if not isinstance(error, DoubledKeyError | LargeNumberError):
         return NoMessageError(RpcCode.PARSE_ERROR, "The body is not JSON in UTF-8.")
+    suggestion = "Send each key once." if isinstance(error, DoubledKeyError) else "Send such a number as text."
     found = error.request_id
     known = found if isinstance(found, str | int) and is_id(found) else None
-    return NoMessageError(RpcCode.INVALID_REQUEST, str(error), known, suggestion="Send each key once.")
+    return NoMessageError(RpcCode.INVALID_REQUEST, str(error), known, suggestion=suggestion)
 
 
 def check_message(scope: Scope) -> Json:

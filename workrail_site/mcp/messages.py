@@ -1,6 +1,8 @@
 """JSON-RPC as text: what a line or a body holds, and how an answer is written. Nothing here knows what is asked."""
 
 import json
+import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +20,17 @@ Json = dict[str, Any]
 _LEAST, _MOST = -(2**63), 2**64 - 1
 _ESCAPED_SURROGATE = b"\\ud"
 _METHOD_CHARACTERS = 100
+_NUMBER = re.compile(r"-?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?")
+# No whole number of 64 bits is longer.
+_DIGITS = 20
+
+
+class LargeNumberError(ValueError):
+    """`request_id` is the id of the message that holds it."""
+
+    def __init__(self, request_id: object = None) -> None:
+        super().__init__("The body holds a number beyond 1.7e308, which is more than any reader of JSON has to hold.")
+        self.request_id = request_id
 
 
 class RpcError(Exception):
@@ -44,11 +57,14 @@ class Request:
 
 
 def read_json(data: bytes) -> Any:
-    """Half of a surrogate pair is read as it stands. Raises ValueError for what is no JSON in UTF-8, and DoubledKeyError."""
+    """Half of a surrogate pair is read as it stands. Raises ValueError for what is no JSON in UTF-8, LargeNumberError and
+    DoubledKeyError.
+    """
     try:
         value = orjson.loads(data)
-    except orjson.JSONDecodeError:
+    except orjson.JSONDecodeError as error:
         if is_whole(data):
+            _refuse_large_number(error)
             raise
         value = _read_in_halves(data)
     check_keys(data, value)
@@ -77,10 +93,11 @@ def is_method(name: str) -> bool:
 
 
 def parse(data: bytes) -> Any:
-    """Raises RpcError for what is no JSON, and DoubledKeyError."""
+    """Raises RpcError for what is no JSON, LargeNumberError and DoubledKeyError."""
     try:
         value = orjson.loads(data)
-    except orjson.JSONDecodeError:
+    except orjson.JSONDecodeError as error:
+        _refuse_large_number(error)
         raise RpcError(RpcCode.PARSE_ERROR, {"details": "Unexpected token in JSON"}) from None
     check_keys(data, value)
     return value
@@ -134,7 +151,7 @@ def written(message: Json | list[Json]) -> bytes:
 
 def _read_in_halves(data: bytes) -> Any:
     try:
-        return json.loads(data.decode("utf-8"), parse_int=_number, parse_constant=_no_constant)
+        return json.loads(data.decode("utf-8"), parse_int=_number, parse_float=_fraction, parse_constant=_no_constant)
     except RecursionError as error:
         raise ValueError from error
 
@@ -149,13 +166,34 @@ def _is_read(data: bytes) -> bool:
 
 def _number(text: str) -> int | float:
     """As what is whole is read: beyond 64 bits it is no whole number any more."""
-    number = int(text)
-    if _LEAST <= number <= _MOST:
-        return number
+    number = int(text) if len(text) <= _DIGITS else _MOST + 1
+    return number if _LEAST <= number <= _MOST else _fraction(text)
+
+
+def _fraction(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise LargeNumberError
+    return number
+
+
+def _refuse_large_number(error: orjson.JSONDecodeError) -> None:
+    """Raises LargeNumberError where nothing else is wrong: what is read no further is named by its id all the same."""
+    found = _NUMBER.match(error.doc, error.pos)
+    if found is None or math.isfinite(float(found[0])):
+        return
     try:
-        return float(number)
-    except OverflowError:
-        raise ValueError(text) from None
+        message = json.loads(error.doc, parse_int=_number_or_none, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        return
+    raise LargeNumberError(message.get("id") if isinstance(message, dict) else None)
+
+
+def _number_or_none(text: str) -> int | float | None:
+    try:
+        return _number(text)
+    except LargeNumberError:
+        return None
 
 
 def _no_constant(name: str) -> None:

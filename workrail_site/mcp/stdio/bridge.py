@@ -15,7 +15,7 @@ import httpx2
 from teams_app.engine.named_requests import CALL_KEY
 from workrail_site.json_rpc import RpcCode
 from workrail_site.mcp.doubled_keys import DoubledKeyError
-from workrail_site.mcp.messages import Json, Request, RpcError, parse, written
+from workrail_site.mcp.messages import Json, LargeNumberError, Request, RpcError, parse, written
 from workrail_site.mcp.revisions import BATCHES, VERSION_KEY
 from workrail_site.mcp.stdio.command import MAX_LINE_BYTES, TEXT, claim_stdout, leave_when_told
 from workrail_site.mcp.stdio.lines import ClientLeftError, FinishedError, converse
@@ -201,7 +201,7 @@ def _message_of(response: httpx2.Response) -> Any:
 def _read(data: bytes) -> Any:
     try:
         return parse(data)
-    except (RpcError, DoubledKeyError):
+    except (RpcError, DoubledKeyError, LargeNumberError):
         return None
 
 

@@ -9,6 +9,7 @@ from workrail_site.json_rpc import RpcCode
 from workrail_site.mcp.doubled_keys import DoubledKeyError
 from workrail_site.mcp.messages import (
     Json,
+    LargeNumberError,
     Request,
     RpcError,
     answered,
@@ -85,7 +86,7 @@ def _reply_to(line: bytes | None, talk: Talk) -> tuple[Json | list[Json] | None,
         message = parse(line)
     except RpcError as error:
         return failed(None, error), None
-    except DoubledKeyError as error:
+    except (DoubledKeyError, LargeNumberError) as error:
         return failed(
             usable_id({"id": error.request_id}), RpcError(RpcCode.INVALID_REQUEST, {"details": str(error)})
         ), None
