@@ -3,7 +3,12 @@
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import copy_context
 from datetime import datetime, timedelta
+from functools import partial
+from queue import Full, Queue
 from typing import Any
 
 import structlog
@@ -24,6 +29,10 @@ _PUBLISHING = {"max_retries": 1, "interval_start": 0, "interval_step": 0.1}
 
 # Once a server did not answer, it is left alone for so long: every request that asks would wait for it.
 _REST_SECONDS = 5.0
+
+# So much waits for the thread that asks, and so long is waited for it when the process ends.
+_MOST_WAITING = 1_000
+_LEAVE_SECONDS = 2.0
 
 # The broker hands a message out again after an hour without an answer, so nothing is parked there for longer; the
 # schedule in workrail_site.celery finds what expires later.
@@ -56,6 +65,51 @@ class Rest:
             self._until = 0.0
 
 
+class Messenger:
+    """A thread that asks the broker for whoever has handed it what to ask, one after the other."""
+
+    def __init__(self) -> None:
+        self._waiting: Queue[Callable[[], object] | None] = Queue(_MOST_WAITING)
+        self._thread = threading.Thread(target=self._ask_all, name="messenger", daemon=True)
+        self._thread.start()
+
+    def take(self, ask: Callable[[], object]) -> bool:
+        """False when as many wait as may be."""
+        try:
+            self._waiting.put_nowait(ask)
+        except Full:
+            return False
+        return True
+
+    def leave(self) -> None:
+        """When what waits has been asked, or after a moment: the schedule makes up for the rest."""
+        with suppress(Full):
+            self._waiting.put_nowait(None)
+            self._thread.join(_LEAVE_SECONDS)
+
+    def _ask_all(self) -> None:
+        while (ask := self._waiting.get()) is not None:
+            try:
+                ask()
+            except Exception:
+                log.exception("task_not_asked_for")
+
+
+_messenger: Messenger | None = None
+
+
+@contextmanager
+def asking_beside() -> Iterator[None]:
+    """Meanwhile nobody in this process waits for the broker: a thread of its own asks, and finds out when it does not answer."""
+    global _messenger  # noqa: PLW0603  one for the process, while it serves
+    _messenger = Messenger()
+    try:
+        yield
+    finally:
+        messenger, _messenger = _messenger, None
+        messenger.leave()
+
+
 # By the address of the broker.
 _rests: defaultdict[str, Rest] = defaultdict(Rest)
 
@@ -64,7 +118,16 @@ def ask_after_commit(*, ask: Signature, is_made_up_for: bool = True, **options: 
     """Robust: what is asked for waits in a table, whether or not the broker can be reached, and the schedule finds it. What no
     schedule makes up for is asked for also of a broker that is left alone.
     """
-    transaction.on_commit(lambda: _ask(ask, options, is_made_up_for=is_made_up_for), robust=True)
+    transaction.on_commit(lambda: _ask_or_hand_over(ask, options, is_made_up_for=is_made_up_for), robust=True)
+
+
+def _ask_or_hand_over(ask: Signature, options: dict[str, Any], *, is_made_up_for: bool) -> None:
+    """What no schedule makes up for is asked at once: what a messenger has may go with its process."""
+    messenger = _messenger
+    if messenger is None or not is_made_up_for or ask.app.conf.task_always_eager:
+        _ask(ask, options, is_made_up_for=is_made_up_for)
+    elif not messenger.take(partial(copy_context().run, partial(_ask, ask, options, is_made_up_for=True))):
+        log.warning("task_left_to_schedule", task=ask.task, error="Too many others wait for the broker.")
 
 
 def _ask(ask: Signature, options: dict[str, Any], *, is_made_up_for: bool) -> None:

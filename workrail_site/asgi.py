@@ -8,7 +8,7 @@ import resource
 import socket
 import stat
 import sys
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -19,6 +19,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "workrail_site.settings")
 
 from django.conf import settings
 
+from teams_app import jobs
 from workrail_site import booting, celery, early, heap, patience  # noqa: F401  booting acts when it is imported
 from workrail_site.bodies import HeardOut, Message, Receive, Scope, Send, has_body
 from workrail_site.header_budget import find_excess
@@ -100,7 +101,8 @@ class Shell:
         for message in messages:
             await send(message)
         if not messages:
-            await application(scope, receive, send)
+            with jobs.asking_beside() if scope["type"] == "lifespan" else nullcontext():
+                await application(scope, receive, send)
 
     def _application_for(self, scope: Scope) -> AsgiApplication:
         if self._mcp is not None and _is_for_mcp(scope):

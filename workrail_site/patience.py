@@ -2,7 +2,7 @@
 
 For Postgres a door waits seconds, a task a minute, a command as long as it takes: as the server's own limits on each
 connection. Without one a query that goes wrong holds a thread, and outlives the client that asked for it. For the broker a
-door waits a part of a second: what is asked for there is made up for by the schedule.
+door waits not at all, and the thread that asks for it a part of a second: the schedule makes up for the rest.
 """
 
 from collections.abc import Callable

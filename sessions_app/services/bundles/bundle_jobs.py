@@ -84,7 +84,8 @@ def run_bundle_job(*, actor: Actor, job_id: UUID, now: datetime, fail: FailPoint
     `BUNDLE_JOBS_AT_ONCE` says, and one of a team: notices, and what happens by the clock, have the other threads.
     """
     require_system(actor)
-    taken = BundleJob.objects.filter(pk=_claim(now)).order_by("pk").first()
+    taken_id = _claim(now)
+    taken = BundleJob.objects.filter(pk=taken_id).order_by("pk").first() if taken_id else None
     if taken is not None and _done_or_given_back(taken, now, fail) is not BundleJobState.RUNNING:
         _ask_for_next(now)
     state = BundleJob.objects.filter(pk=job_id).order_by("pk").values_list("state", flat=True).first()
@@ -97,9 +98,9 @@ def _claim(now: datetime) -> UUID | None:
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_TURNS])
         job_id = _next(now)
-        BundleJob.objects.filter(pk=job_id).update(
-            state=BundleJobState.RUNNING.value, attempt_id=uuid4(), touched_at=now
-        )
+        if job_id is not None:
+            turn = BundleJob.objects.filter(pk=job_id)
+            turn.update(state=BundleJobState.RUNNING.value, attempt_id=uuid4(), touched_at=now)
     return job_id
 
 
