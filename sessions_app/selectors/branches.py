@@ -62,25 +62,44 @@ ORDER BY n.event_index, n.id
 """
 
 # A node that was made last has no successor, so the newest node of a branch is its newest leaf. Successors are looked up by node:
-# joined, one look at all nodes of the installation may seem cheaper than as many as a node has branches.
+# joined, one look at all nodes of the installation may seem cheaper than as many as a node has branches. Below the root is its whole
+# run, through which nobody has to walk for the newest: whoever has lost their chat may have nothing but the first token.
 _BELOW = """
-WITH RECURSIVE below AS (
+WITH RECURSIVE root AS (
+  SELECT n.run_id FROM sessions_app_node n WHERE n.id = %(node)s AND n.team_id = %(team)s AND n.parent_id IS NULL
+), successors AS (
   SELECT n.id, n.parent_id, n.kind, n.pending_key, n.pending_title, n.snapshot_digest, n.event_index
   FROM sessions_app_node n
   WHERE n.parent_id = %(node)s AND n.team_id = %(team)s AND n.kind <> 'checkpoint'
+), below AS (
+  SELECT * FROM successors WHERE NOT EXISTS (SELECT 1 FROM root)
   UNION ALL
   SELECT c.id, c.parent_id, c.kind, c.pending_key, c.pending_title, c.snapshot_digest, c.event_index
   FROM below b CROSS JOIN LATERAL (
     SELECT * FROM sessions_app_node c WHERE c.parent_id = b.id AND c.kind <> 'checkpoint' OFFSET 0
   ) c
 ), leaf AS (
-  SELECT * FROM below ORDER BY event_index DESC LIMIT 1
+  SELECT * FROM (
+    SELECT * FROM below
+    UNION ALL
+    SELECT l.id, l.parent_id, l.kind, l.pending_key, l.pending_title, l.snapshot_digest, l.event_index
+    FROM root CROSS JOIN LATERAL (
+      SELECT * FROM sessions_app_node l WHERE l.run_id = root.run_id AND l.parent_id IS NOT NULL AND l.kind <> 'checkpoint'
+      ORDER BY l.event_index DESC LIMIT 1
+    ) l
+  ) found ORDER BY event_index DESC LIMIT 1
 )"""
 
 _NEWEST_LEAF = """
 WITH RECURSIVE branch AS (
+  SELECT l.id, l.kind, l.pending_key, l.event_index, l.created_at
+  FROM sessions_app_node n CROSS JOIN LATERAL (
+    SELECT * FROM sessions_app_node l WHERE l.run_id = n.run_id AND l.kind <> 'checkpoint' ORDER BY l.event_index DESC LIMIT 1
+  ) l
+  WHERE n.id = %(node)s AND n.team_id = %(team)s AND n.parent_id IS NULL
+  UNION ALL
   SELECT n.id, n.kind, n.pending_key, n.event_index, n.created_at
-  FROM sessions_app_node n WHERE n.id = %(node)s AND n.team_id = %(team)s
+  FROM sessions_app_node n WHERE n.id = %(node)s AND n.team_id = %(team)s AND n.parent_id IS NOT NULL
   UNION ALL
   SELECT c.id, c.kind, c.pending_key, c.event_index, c.created_at
   FROM branch b CROSS JOIN LATERAL (
@@ -106,12 +125,12 @@ _BENEATH = f"""{_BELOW}, path AS (
   UNION ALL
   SELECT b.id FROM path c JOIN sessions_app_node b ON b.parent_id = c.id AND b.kind = 'checkpoint'
 ), successor AS (
-  SELECT * FROM below WHERE parent_id = %(node)s ORDER BY event_index DESC LIMIT %(siblings)s
+  SELECT * FROM successors ORDER BY event_index DESC LIMIT %(siblings)s
 )
 SELECT 'leaf' AS part, l.event_index AS place, l.id, NULL::uuid AS other, l.kind, l.pending_key, l.pending_title,
        l.snapshot_digest::text AS body, s.data,
        EXISTS (SELECT 1 FROM path WHERE depth = %(limit)s AND parent_id <> %(node)s) AS further_back,
-       (SELECT count(*) FROM below WHERE parent_id = %(node)s) AS successors
+       (SELECT count(*) FROM successors) AS successors
 FROM leaf l JOIN sessions_app_snapshot s ON s.team_id = %(team)s AND s.digest = l.snapshot_digest
 UNION ALL
 SELECT 'successor', x.event_index, x.id, NULL, x.kind, x.pending_key, x.pending_title,

@@ -11,6 +11,7 @@ from django.db import connection
 from sessions_app.engine.resume_signals import ResumeQuery
 from sessions_app.engine.runs import ObservationKey
 from sessions_app.engine.tokens import TokenKind
+from sessions_app.models import Node
 from sessions_app.selectors.branches import newest_leaf
 from sessions_app.selectors.checkpoints import Wanted, count_open, list_checkpoints
 from sessions_app.selectors.integrity import verify_session
@@ -240,6 +241,39 @@ def test_a_node_with_hundreds_of_branches_is_read_without_the_nodes_of_others():
 
     assert last["pending"]["stepId"] == "step-1"
     assert {name: rows for name, rows in after.items() if rows > before[name] + 200} == {}
+
+
+def grown(value, count):
+    """So many nodes below that of a reply, one after the other, as rows alone."""
+    node_id = node_of(value)
+    names = [field.column for field in Node._meta.concrete_fields]
+    made = {"id": "i.id", "parent_id": "i.parent_id", "event_index": "n.event_index + i.place"}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "WITH ids AS MATERIALIZED (SELECT place, gen_random_uuid() AS id FROM generate_series(1, %s) place), "
+            "i AS (SELECT place, id, coalesce(lag(id) OVER (ORDER BY place), %s) AS parent_id FROM ids) "
+            f"INSERT INTO sessions_app_node ({', '.join(names)}) "
+            f"SELECT {', '.join(made.get(name, f'n.{name}') for name in names)} FROM i JOIN sessions_app_node n ON n.id = %s",
+            [count, node_id, node_id],
+        )
+        cursor.execute("ANALYZE sessions_app_node")
+
+
+def test_the_root_of_a_run_is_told_without_a_walk_through_all_of_it():
+    """Whoever has lost their chat may have nothing but the first token of a run that has gone on for days."""
+    desk = run_cast.make_desk()
+    root = run_cast.begin(desk, *run_cast.plain_steps(9))
+    value = advanced(desk.agent, root)
+    calls = {
+        "rehydrate": lambda: rehydrate(desk.agent, root),
+        "prefer": lambda: newest_leaf(actor=desk.agent, node_id=node_of(root)),
+    }
+    for count in (300, 5_000):
+        grown(advanced(desk.agent, rehydrate(desk.agent, value).value), count)
+    read = {name: min(rows_and_pages_read(call)[1][0] for _ in range(3)) for name, call in calls.items()}
+
+    assert {name: rows for name, rows in read.items() if rows > 1_000} == {}
+    assert newest_leaf(actor=desk.agent, node_id=node_of(root)) == newest_leaf(actor=desk.agent, node_id=node_of(value))
 
 
 def node_of(value):
