@@ -1,5 +1,6 @@
 import hashlib
 import json
+import re
 
 import pytest
 from hypothesis import given, strategies as st
@@ -124,6 +125,17 @@ def test_depth_and_values_are_told_exactly_before_they_are_made(value, indent):
         assert refused_for(text, max_depth=deep - 1) == "too_deep"
     # What follows is no JSON: whoever reads first and counts then says so.
     assert refused_for(f"{text}, 1 no JSON", max_values=many) == "too_many_values"
+
+
+@given(
+    texts=st.lists(st.text(st.sampled_from('a"\\[{,:]}\n'), max_size=6), max_size=6),
+    instead=st.sampled_from([b"", b"0"]),
+)
+def test_strings_are_told_from_what_stands_between_them(texts, instead):
+    raw = json.dumps([texts, {text: text for text in texts}]).encode()
+    one_by_one = re.sub(rb'"(?:[^"\\]|\\.)*+"', instead, raw)
+
+    assert canonical.without_strings(raw, instead) == one_by_one
 
 
 def refused_for(text, **limits):

@@ -3,15 +3,14 @@ anything.
 """
 
 import json
-import re
 from collections import Counter
 from typing import Any
 
 import orjson
 
 from teams_app.engine.redaction import shown_without_keys
+from workflows_app.engine.canonical import without_strings
 
-_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 _ESCAPED_COLONS = (b"\\u003a", b"\\u003A")
 _SHOWN_CHARACTERS = 80
 
@@ -45,7 +44,7 @@ def _is_kept_whole(value: Any, data: bytes) -> bool:
 
 
 def _pairs_in(data: bytes) -> int:
-    return _TEXT.sub(b"", data).count(b":")
+    return without_strings(data).count(b":")
 
 
 def _pairs_of(value: Any) -> int:
