@@ -6,7 +6,6 @@ basic plane. `canonical_bytes` takes the fast road where none of these occurs an
 
 import hashlib
 import json
-import sys
 from functools import partial
 from typing import Any, NoReturn
 
@@ -14,6 +13,8 @@ import orjson
 import rfc8785
 
 MAX_SAFE_INTEGER = 2**53 - 1
+# Of the numbers that a double has.
+_LARGEST = 1.7976931348623157e308
 DEFAULT_MAX_DEPTH = 64
 # What one request may hold. A mebibyte has room for half a million zeros, each of which is looked at several times.
 MAX_VALUES = 100_000
@@ -175,7 +176,7 @@ def _refuse_constant(name: str) -> NoReturn:
 def _check_number(number: float) -> None:
     if number != number:  # noqa: PLR0124  NaN differs from itself
         _refuse_constant("NaN")
-    if not -sys.float_info.max <= number <= sys.float_info.max:
+    if not -_LARGEST <= number <= _LARGEST:
         raise number_too_large()
 
 
