@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from teams_app.engine.broken_keys import OWN_MARKS
+from teams_app.engine.own_keys import FEWEST_LETTERS, OWN_MARKS
 
 HIDDEN = "[redacted]"
 
@@ -109,7 +109,8 @@ def _in_utf16(octets: Sequence[frozenset[int]]) -> list[frozenset[int]]:
     return [each for octet in octets for each in (octet, _NOTHING)][:-1]
 
 
-_OWN_OCTETS = [*_octets_of(*OWN_MARKS), *[_KEY_LETTERS] * 11]
+# Of the shortest mark one letter more stands there.
+_OWN_OCTETS = [*_octets_of(*OWN_MARKS), *[_KEY_LETTERS] * (FEWEST_LETTERS - 1)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,23 +128,17 @@ class _Encoded:
 def _encoded(octets: Sequence[frozenset[int]]) -> _Encoded:
     # In hex without the first, which reads as a letter where the whole stands behind `\x`.
     return _Encoded(
-        base64=rf"(?-i:{_in_base64(octets)}|{_in_base64(_in_utf16(octets[:12]))})",
+        base64=rf"(?-i:{_in_base64(octets)}|{_in_base64(_in_utf16(octets))})",
         hex=_in_hex(octets[1:]),
         utf16=_NUL.join(_any_of({chr(octet) for octet in each}) for each in octets),
     )
 
 
 _OWN_ENCODED = _encoded(_OWN_OCTETS)
-# A whole key of this product, as it is or as a part of what is encoded.
-OWN_KEY = rf"(?:{'|'.join(OWN_MARKS)})[a-z2-7]{{16,}}|{_OWN_ENCODED}"
+# A key of this product as a part of what is encoded; as it is, `own_keys` finds it.
+OWN_ENCODED = str(_OWN_ENCODED)
 
-# Ours, of which what names the kind is kept, and of what is listed with its beginning the eight characters by which people recognise it.
-_OWN = (
-    _after(
-        "wr_",
-        pattern=r"(wr_(?:key|pat)_[a-z2-7]{0,8})[a-z0-9]+|(wr_(?!key_|pat_)[a-z]{2,12}_)[a-z0-9]{8,}",
-        instead=(1, 2, HIDDEN),
-    ),
+OWN = (
     Look(
         # Much is nearly so, and what is looked for at once has to be short.
         first=str(_encoded(_OWN_OCTETS[:6])),
@@ -315,7 +310,7 @@ _MADE_VALUES = (
     ),
 )
 # What cannot be mistaken for anything else. Whatever text is kept loses these.
-KEYS = (*_OWN, *_BY_BEGINNING, *_BY_THE_WHOLE, *_PRIVATE, *_MADE_VALUES)
+KEYS = (*OWN, *_BY_BEGINNING, *_BY_THE_WHOLE, *_PRIVATE, *_MADE_VALUES)
 # What a word before it gives away. It may also be an example, so only what is kept for watching loses it.
 WORDS = (
     # st.v1.…, ack.v1.…, chk.v1.… and their kin keep kind and version, also when a chat put spaces around the dots.

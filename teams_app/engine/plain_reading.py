@@ -11,21 +11,37 @@ from operator import itemgetter
 from teams_app.engine.normal_forms import UNSEEN, normalised
 
 _WIDE = "\uff0d-\uff19\uff21-\uff3a\uff3f\uff41-\uff5a\U0001d400-\U0001d7ff"
-# `%5F`, `%255F`, `\u005f`, `\\u{5f}`, `\x5f`, `\137`, `&#95;`, `&#95`, `\_` as Markdown writes it, and what is not seen in the same ways. As
-# `re2` reads it too.
-_PERCENT = r"%(?:(?:25)*[2-7][0-9A-Fa-f]|[Ee]2%80%8[B-Fb-f]|[Ee]2%81%[Aa]0|[Ee][Ff]%[Bb][Bb]%[Bb][Ff])"
-_ESCAPE = r"\\(?:\\*u(?:00[2-7][0-9A-Fa-f]|200[B-Fb-f]|2060|[Ff][Ee][Ff][Ff]|\{0*[2-7][0-9A-Fa-f]\})|\\*x[2-7][0-9A-Fa-f]|\\*(?:1[0-7]{2}|[4-7][0-7])|\\*[_-])"
-_ENTITY = r"&(?:#(?:0*[0-9]{2,3}|820[3-7]|[xX]0*[2-7][0-9A-Fa-f]|[xX]200[B-Fb-f]);?|(?:lowbar|amp|equals|colon|period|quot|shy);)"
-OTHERWISE = rf"{_PERCENT}|{_ESCAPE}|{_ENTITY}|[{UNSEEN}{_WIDE}]"
+_HEX = "[0-9A-Fa-f]"
+# `%5F`, `%255F`, `%u005f`, and the bytes of what is beyond ASCII; of Latin-1 the blank and the hyphen that are not seen. As `re2` reads it too,
+# like all below.
+_PERCENT = rf"%(?:25)*(?:[2-7]{_HEX}|[C-Fc-f]{_HEX}(?:%(?:25)*[89ABab]{_HEX}){{1,3}}|[Aa][0Dd]|[Uu]{_HEX}{{4}})"
+_IN_BRACES = rf"\{{0*{_HEX}{{1,6}}\}}"
+# `\u005f`, `\\u{5f}`, `\U0000005F`, two halves of one character, `\x5f`, `\x{5f}`, `\137`, bytes, `\_` as Markdown writes it.
+_ESCAPE = (
+    rf"\\(?:\\*u(?:[Dd][89ABab]{_HEX}{{2}}\\+u[Dd][C-Fc-f]{_HEX}{{2}}|{_HEX}{{4}}|{_IN_BRACES})|\\*U{_HEX}{{8}}"
+    rf"|\\*x(?:[2-7]{_HEX}|[C-Fc-f]{_HEX}(?:\\+x[89ABab]{_HEX}){{1,3}}|[Aa][0Dd]|{_IN_BRACES})"
+    r"|\\*(?:1[0-7]{2}|3[0-7]{2}(?:\\+2[0-7]{2}){1,3}|2(?:40|55)|[4-7][0-7])|[_-])"
+)
+# `&#95;`, `&#95`, `&#x5F;`, `&lowbar;`, and two of the few that browsers read without an end.
+_ENTITY = rf"&(?:#(?:0*[0-9]{{1,7}}|[xX]0*{_HEX}{{1,6}});?|[A-Za-z][A-Za-z0-9]{{1,31}};|shy|nbsp)"
+# Bytes of what is beyond ASCII, as mails write them.
+_QUOTED = r"=[C-F][0-9A-F](?:=[89AB][0-9A-F]){1,3}"
+OTHERWISE = rf"{_PERCENT}|{_ESCAPE}|{_ENTITY}|{_QUOTED}|[{UNSEEN}{_WIDE}]"
 # The same, beginning with one set of letters, by which Python passes over everything else; the smaller, the quicker.
-_IN_ASCII = rf"(?<=%){_PERCENT[1:]}|(?<=\\)(?<!\\\\){_ESCAPE[2:]}|(?<=&){_ENTITY[1:]}"
-_OTHERWISE_IN_ASCII = re.compile(rf"[%\\&](?:{_IN_ASCII})")
+_IN_ASCII = rf"(?<=%){_PERCENT[1:]}|(?<=\\)(?<!\\\\){_ESCAPE[2:]}|(?<=&){_ENTITY[1:]}|(?<==){_QUOTED[1:]}"
+_OTHERWISE_IN_ASCII = re.compile(rf"[%\\&=](?:{_IN_ASCII})")
 # What is not seen is one piece, however much of it stands together.
-_OTHERWISE = re.compile(rf"[%\\&{UNSEEN}{_WIDE}](?:(?<=[{UNSEEN}])[{UNSEEN}]*|{_IN_ASCII}|(?<![%\\&]))")
+_OTHERWISE = re.compile(rf"[%\\&={UNSEEN}{_WIDE}](?:(?<=[{UNSEEN}])[{UNSEEN}]*|{_IN_ASCII}|(?<![%\\&=]))")
 _SHORT_CHARACTERS = 12
-_IN_OCTAL = re.compile(r"\\+([0-7]+)")
-_ZEROS = re.compile(r"(#[xX]?)0+(?=[0-9A-Fa-f])")
-_IN_HEX = re.compile(r"\\+(?:u|x)\{?([0-9A-Fa-f]+)")
+_LAST_CHARACTER = 0x10FFFF
+# What is written so may be markup in an address, or JSON in JSON.
+_MOST_READINGS = 5
+_NOT_SEEN = re.compile(f"[{UNSEEN}]+")
+# Controls, and halves of characters.
+_STAYS = re.compile("[\x00-\x1f\ud800-\udfff]")
+_PERCENT_BYTE, _HEX_BYTE = re.compile(r"%(?:25)*([0-9A-Fa-f]{2})"), re.compile(r"\\x([0-9A-Fa-f]{2})")
+_OCTAL_BYTE, _HALF = re.compile(r"\\([0-7]+)"), re.compile(r"\\u([0-9A-Fa-f]{4})")
+_IN_HEX = re.compile(r"(?:\\+[uxU]|%(?:25)*[uU])\{?([0-9A-Fa-f]+)")
 
 
 # Where it stands in the plain text, with how many letters, and from where to where it stands in the text as it is.
@@ -35,21 +51,26 @@ _NOTHING: _Respelt = (0, 0, 0, 0)
 
 @dataclass(frozen=True, kw_only=True)
 class Plain:
-    """`text` reads as what is `written`. What stands where is asked only where something was found, and takes longer than all else."""
+    """`text` reads as what is `written`, which `earlier` is another reading of. What stands where is asked only where something was
+    found, and takes longer than all else.
+    """
 
     text: str
     written: str
+    earlier: "Plain | None" = None
 
     def begin_of(self, place: int) -> int:
         """Where in the text as it is the letter at this place begins."""
         at, letters, begin, end = self._before(place)
         past = place - at - letters
-        return begin if past < 0 else end + past
+        place = begin if past < 0 else end + past
+        return place if self.earlier is None else self.earlier.begin_of(place)
 
     def end_of(self, place: int) -> int:
         """Where in the text as it is the letter before this place ends."""
         at, letters, _begin, end = self._before(place - 1)
-        return end + max(0, place - at - letters)
+        place = end + max(0, place - at - letters)
+        return place if self.earlier is None else self.earlier.end_of(place)
 
     def _before(self, place: int) -> _Respelt:
         found = bisect_right(self.pieces, place, key=itemgetter(0))
@@ -132,7 +153,14 @@ class EditedText:
 
 
 def read_plainly(text: str) -> Plain:
-    return Plain(text=_pattern_for(text).sub(_letters_in, text), written=text)
+    """Again and again, as what is written in one way may be written in another; what reads as itself is read once."""
+    plain = Plain(text=_pattern_for(text).sub(_letters_in, text), written=text)
+    for _ in range(_MOST_READINGS - 1):
+        again = plain.text if plain.text == plain.written else _pattern_for(plain.text).sub(_letters_in, plain.text)
+        if again == plain.text:
+            break
+        plain = Plain(text=again, written=plain.text, earlier=plain)
+    return plain
 
 
 def _pattern_for(text: str) -> re.Pattern[str]:
@@ -146,21 +174,65 @@ def _letters_in(found: re.Match[str]) -> str:
 
 
 def _letters_of(written: str) -> str:
-    """What it reads as in ASCII; nothing where it is not seen."""
+    """What it means, in plain letters; nothing where it is not seen. Controls stay as they are written, and what means nothing."""
+    meant = _meant(written)
+    if meant == "" or _STAYS.search(meant):
+        return written
+    if _NOT_SEEN.fullmatch(meant):
+        return ""
+    plain = normalised("NFKC", meant)
+    return plain if plain.isascii() else meant
+
+
+def _meant(written: str) -> str:
     match written[0]:
         case "%":
-            # Percent itself may be written so, as often as it likes; three bytes are of what is not seen.
-            read = chr(int(written[-2:], 16))
-        case "\\":
-            code, octal = _IN_HEX.match(written), _IN_OCTAL.match(written)
-            read = chr(int(code[1], 16)) if code else chr(int(octal[1], 8)) if octal else written[-1]
+            code = _IN_HEX.match(written)
+            return _character(code[1], 16) if code else _of_bytes(_PERCENT_BYTE.findall(written), 16)
+        case "=":
+            return _of_bytes(written.split("=")[1:], 16)
         case "&":
-            # Python reads no number of thousands of digits, be they zeros.
-            read = html.unescape(_ZEROS.sub(r"\1", written))
+            return _of_entity(written[1:].removesuffix(";"))
+        case "\\":
+            return _of_escape(written.lstrip("\\"), written)
         case _:
-            # Of what is not seen nothing is ASCII, however much of it stands together.
-            read = normalised("NFKC", written) if len(written) == 1 else ""
-    return read if read.isascii() else ""
+            return written
+
+
+def _of_escape(said: str, written: str) -> str:
+    code = _IN_HEX.match(written)
+    if "}" not in said and said[0] == "x":
+        return _of_bytes(_HEX_BYTE.findall(written), 16)
+    if code is not None and "\\" in said:
+        # The two halves of one character.
+        return (
+            "".join(chr(int(half, 16)) for half in _HALF.findall(written))
+            .encode("utf-16", "surrogatepass")
+            .decode("utf-16")
+        )
+    if code is not None:
+        return _character(code[1], 16)
+    return _of_bytes(_OCTAL_BYTE.findall(written), 8) if said[0].isdigit() else said
+
+
+def _of_entity(said: str) -> str:
+    if said[0] != "#":
+        # Of a name that is none Python reads the beginning.
+        meant = html.unescape(f"&{said};")
+        return "" if meant.endswith(";") else meant
+    return _character(said[2:], 16) if said[1] in "xX" else _character(said[1:], 10)
+
+
+def _of_bytes(said: Sequence[str], base: int) -> str:
+    """One alone is of ASCII or of Latin-1."""
+    data = bytes(int(each, base) for each in said)
+    return data.decode("latin-1" if len(data) == 1 else "utf-8", "ignore")
+
+
+def _character(code: str, base: int) -> str:
+    # Python reads no number of thousands of digits, be they zeros.
+    number = int(code.lstrip("0") or "0", base)
+    return chr(number) if number <= _LAST_CHARACTER else ""
 
 
 _known_letters = lru_cache(maxsize=4096)(_letters_of)

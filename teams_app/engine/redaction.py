@@ -12,9 +12,9 @@ from typing import Any
 import orjson
 import re2
 
-from teams_app.engine.broken_keys import FIRST_OF_MARKS, broken_keys
 from teams_app.engine.errors import InvalidInputError
-from teams_app.engine.looks import HIDDEN, KEYS, MADE_VALUE, OWN_KEY, WORDS, Look
+from teams_app.engine.looks import HIDDEN, KEYS, MADE_VALUE, OWN, OWN_ENCODED, WORDS, Look
+from teams_app.engine.own_keys import FIRST_OF_MARKS, own_keys
 from teams_app.engine.plain_reading import OTHERWISE, EditedText, Plain, read_plainly
 
 _LONG_CHARACTERS = 256
@@ -91,6 +91,7 @@ class _Looks:
 # No key that may stand anywhere is longer but for its end, and no look sees farther.
 _NEAR_CHARACTERS = 512
 _KEYS, _WORDS = _Looks(KEYS, first_of_others=FIRST_OF_MARKS), _Looks(WORDS)
+_OWN_KEYS = _Looks(OWN, first_of_others=FIRST_OF_MARKS)
 
 
 def hide_secrets(text: str) -> str:
@@ -101,6 +102,12 @@ def hide_secrets(text: str) -> str:
 def hide_keys(text: str) -> str:
     """The text without what cannot be anything but a secret."""
     return _hidden(text, _KEYS)
+
+
+def hide_own_keys(text: str) -> str:
+    """As `hide_keys`, of those of this product alone."""
+    hidden = _hidden(text, _OWN_KEYS)
+    return HIDDEN if holds_own_key(hidden) else hidden
 
 
 def shown_without_keys(text: str, *, most: int) -> str:
@@ -132,11 +139,11 @@ def holds_own_key(text: str) -> bool:
 
 
 def _is_own_key_in(text: str, plain: Plain) -> bool:
-    return any(_is_found(OWN_KEY, each) or next(_broken_in(each), None) is not None for each in {text, plain.text})
+    return any(_is_found(OWN_ENCODED, each) or next(_own_in(each), None) is not None for each in {text, plain.text})
 
 
-def _broken_in(text: str) -> Iterator[tuple[int, int, str]]:
-    return broken_keys(text) if _is_found(FIRST_OF_MARKS, text) else iter(())
+def _own_in(text: str) -> Iterator[tuple[int, int, str]]:
+    return own_keys(text) if _is_found(FIRST_OF_MARKS, text) else iter(())
 
 
 def _is_found(pattern: str, text: str) -> bool:
@@ -159,9 +166,9 @@ def _hidden_in(text: str, plain: Plain, table: _Looks) -> str:
     if not table.is_worth_trying(plain.text):
         return text
     read = EditedText(plain.text)
-    if table is _KEYS:
+    if table is not _WORDS:
         # Before the looks, which would take the first piece of each and leave the others.
-        read.edit([(begin, end, f"{mark}{HIDDEN}") for begin, end, mark in _broken_in(plain.text)])
+        read.edit([(begin, end, f"{shown}{HIDDEN}") for begin, end, shown in _own_in(plain.text)])
     for look in table.that_may_find(plain.text):
         found = [(at.start(), at.end(), look.put_for(at)) for at in _found(look, read.text)]
         if found:
@@ -279,6 +286,11 @@ def read_kept(value: Any) -> Kept:
     except RecursionError:
         raise _too_deep() from None
     return Kept(value=read, hidden=tuple(dict.fromkeys(map(_shown, hidden[:_MOST_NOTED])))[:_MOST_TOLD])
+
+
+def refuse_own_keys(value: Any) -> None:
+    """Of what is kept nowhere, or as it is. Raises InvalidInputError for a key of ours."""
+    read_kept(value)
 
 
 def read_kept_text(text: str, *, field: str) -> str:

@@ -232,3 +232,26 @@ def test_what_is_refused_before_it_is_read_tells_no_key_of_its_address_back(key)
 
     assert "/api/v1/runs/" in told
     assert key[8:] not in told.replace("\\\\n", "\n").replace("\\n", "\n")
+
+
+LIKE_KEYS = "wr_key_id, WR_KEY_ROTATED, wr_pat_store, test_wr_key_in_notes, wr_key_abcdefgh, wr_key_" + "x" * 40
+
+
+def test_names_that_begin_as_keys_do_are_kept_as_they_are_wherever_people_and_agents_write(doors):
+    begun = doors.agent.post(
+        "/api/v1/runs", {"workflowId": "team.sample", "goal": LIKE_KEYS, "context": {"wr_key_id": LIKE_KEYS}}
+    )
+    value = begun.json()
+    notes = {"output": {"notesMarkdown": f"Looked at {LIKE_KEYS}."}}
+    noted = doors.agent.post(
+        "/api/v1/runs/continue", {name: value[name] for name in ("stateToken", "ackToken")} | notes
+    )
+    named = doors.owner.post("/api/v1/keys", {"name": "wr_key_rotation of wr_pat_store", "scopes": ["runs:read"]})
+
+    for response in (begun, noted, named):
+        assert response.status_code in {200, 201}, response.content
+        assert "Workrail-Redacted" not in response
+    kept = everything_kept()
+    assert f"Looked at {LIKE_KEYS}." in kept
+    assert "wr_key_rotation of wr_pat_store" in kept
+    assert f'"wr_key_id": "{LIKE_KEYS}"' in kept or LIKE_KEYS in kept

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import html
 import json
 import re
 import time
@@ -13,6 +14,7 @@ from urllib.parse import quote
 import pytest
 
 from teams_app.engine.looks import HIDDEN, KEYS
+from teams_app.engine.own_keys import OWN_MARKS, own_keys
 from teams_app.engine.plain_reading import read_plainly
 from teams_app.engine.redaction import (
     _found,
@@ -440,8 +442,10 @@ def test_the_first_look_misses_nothing_that_the_patterns_find(text):
 def own_prefixes():
     """The prefixes of everything that this product mints and shows once."""
     from teams_app.engine import keys, links, webhooks
+    from teams_app.engine.credentials import Mark
 
-    return sorted({value for room in (keys, links, webhooks) for value in vars(room).values() if _is_prefix(value)})
+    found = {value for room in (keys, links, webhooks) for value in vars(room).values() if _is_prefix(value)}
+    return sorted(found | {mark.value for mark in Mark})
 
 
 def _is_prefix(value):
@@ -449,11 +453,11 @@ def _is_prefix(value):
 
 
 def test_whatever_is_minted_here_is_known_by_its_prefix():
-    assert {"wr_key_", "wr_hook_"} <= set(own_prefixes())
+    assert own_prefixes() == sorted(OWN_MARKS)
     for prefix in own_prefixes():
-        minted = prefix + "abcdefghijklmnop234567"
-        assert "234567" not in hide_secrets(minted)
-        assert holds_own_key(f"a word, {minted}.")
+        for minted in (f"{prefix}{letters}"[:cut] for letters in MADE_LETTERS for cut in (None, -1, -8)):
+            assert minted[20:] not in hide_secrets(minted)
+            assert holds_own_key(f"a word, {minted}.")
 
 
 @pytest.mark.parametrize(
@@ -580,13 +584,20 @@ def test_a_text_is_read_plainly_once_however_many_keys_are_found_in_it(spelt):
 
 def by_look(text):
     """The same, read anew after each look."""
+    text = _without(text, lambda plain: [(begin, end, f"{shown}{HIDDEN}") for begin, end, shown in own_keys(plain)])
     for look in KEYS:
-        plain, kept, end = read_plainly(text), [], 0
-        for found in look.pattern.finditer(plain.text):
-            kept += [text[end : plain.begin_of(found.start())], look.put_for(found)]
-            end = plain.end_of(found.end())
-        text = "".join([*kept, text[end:]])
+        text = _without(
+            text, lambda plain, look=look: [(*each.span(), look.put_for(each)) for each in look.pattern.finditer(plain)]
+        )
     return text
+
+
+def _without(text, found):
+    plain, kept, end = read_plainly(text), [], 0
+    for begin, last, instead in found(plain.text):
+        kept += [text[end : plain.begin_of(begin)], instead]
+        end = plain.end_of(last)
+    return "".join([*kept, text[end:]])
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -695,6 +706,81 @@ BREAKS = {
     "a colour in JSON": "\\u001b[0m",
     "three points": "\u2026",
 }
+PLAIN_BREAKS = frozenset(BREAKS)
+# What is not seen, and what markup shows of nothing, as each language writes it.
+BREAKS |= {
+    f"{kind}, {how}": spelt(character)
+    for kind, character in {
+        "a joint of no width": "\u200b",
+        "a joiner": "\u200d",
+        "a mark of order": "\ufeff",
+        "a joint of words": "\u2060",
+        "a soft hyphen": "\u00ad",
+        "a selector": "\ufe0f",
+        "a tag that is not seen": "\U000e0041",
+        "a blank that does not break": "\u00a0",
+        "a narrow blank": "\u202f",
+    }.items()
+    for how, spelt in {
+        "in an address": quote,
+        "in an address in an address": lambda each: quote(quote(each)),
+        "in markup": lambda each: f"&#{ord(each)};",
+        "in markup, in hex": lambda each: f"&#x{ord(each):x};",
+        "in markup, in large hex": lambda each: f"&#X{ord(each):05X};",
+        "in markup in markup": lambda each: f"&amp;#x{ord(each):x};",
+        "in markup in JSON": lambda each: f"\\u0026#{ord(each)};",
+        "in markup in an address": lambda each: quote(f"&#{ord(each)};"),
+        "in JSON": lambda each: json.dumps(each)[1:-1],
+        "in JSON in JSON": lambda each: json.dumps(json.dumps(each))[1:-1],
+        "in JavaScript": lambda each: f"\\u{{{ord(each):x}}}",
+        "in Python": lambda each: f"\\U{ord(each):08x}",
+        "in Perl": lambda each: f"\\x{{{ord(each):x}}}",
+        "in bytes": lambda each: "".join(f"\\x{octet:02x}" for octet in each.encode()),
+        "in octal bytes": lambda each: "".join(f"\\{octet:03o}" for octet in each.encode()),
+        "in a mail": lambda each: "".join(f"={octet:02X}" for octet in each.encode()),
+        "in brackets": lambda each: f"<U+{ord(each):04X}>",
+    }.items()
+}
+BREAKS |= {
+    f"&{name};": f"&{name};"
+    for name in (
+        "ZeroWidthSpace",
+        "zwnj",
+        "zwj",
+        "shy",
+        "NoBreak",
+        "lrm",
+        "rlm",
+        "nbsp",
+        "thinsp",
+        "hellip",
+        "Tab",
+        "NewLine",
+    )
+}
+BREAKS |= {
+    "a line that a terminal empties": "\x1b[2K",
+    "a soft hyphen without an end": "&shy",
+    "a blank without an end": "&nbsp",
+    "a tag of a thousand letters": f'<span style="{"color: red; " * 80}">',
+    "markup in markup in markup in markup": "&amp;amp;amp;#8203;",
+}
+BREAKS |= {
+    f"{tag} {how}": spelt(tag)
+    for tag in (
+        "<b>",
+        "</b><i>",
+        '<span style="color: #e0e0e0; font-weight: bold; background: yellow; font-family: monospace">',
+        "<!-- -->",
+    )
+    for how, spelt in {
+        "in markup": html.escape,
+        "in markup in markup": lambda tag: html.escape(html.escape(tag)),
+        "in JSON": lambda tag: tag.replace("<", "\\u003c").replace(">", "\\u003e").replace('"', '\\"'),
+        "in an address": quote,
+        "in numbers": lambda tag: "".join(f"&#{ord(each)};" if each in "<>&" else each for each in tag),
+    }.items()
+}
 
 
 def assert_nothing_is_left(written, secret):
@@ -704,13 +790,17 @@ def assert_nothing_is_left(written, secret):
         assert HIDDEN in hidden, written
         assert hidden.startswith("Seen: "), written
         assert hidden.endswith(" there, and so on."), written
-        assert not any(secret[at : at + 4] in hidden for at in range(37)), (written, hidden)
+        # What reads as a whole one is known by its beginning.
+        left = hidden.replace(f"{secret[:8]}{HIDDEN}", HIDDEN)
+        assert not any(secret[at : at + 4] in left for at in range(37)), (written, hidden)
 
 
 @pytest.mark.parametrize("broken", BREAKS)
 def test_a_key_of_ours_is_found_and_whole_wherever_one_thing_breaks_it(broken):
-    for number, prefix in enumerate(own_prefixes()):
-        for secret in (MADE_LETTERS[number], "abcdefgh" * 5):
+    # Of the many ways to write what is not seen each has one kind of key.
+    one = list(BREAKS).index(broken) % len(OWN_MARKS)
+    for number, prefix in enumerate(OWN_MARKS):
+        for secret in (MADE_LETTERS[number], "abcdefgh" * 5)[: 2 if broken in PLAIN_BREAKS else number == one]:
             key = f"{prefix}{secret}"
             for at in range(1, len(key)):
                 assert_nothing_is_left(f"{key[:at]}{BREAKS[broken]}{key[at:]}", secret)
@@ -719,7 +809,7 @@ def test_a_key_of_ours_is_found_and_whole_wherever_one_thing_breaks_it(broken):
 @pytest.mark.parametrize("broken", BREAKS)
 @pytest.mark.parametrize("each", [4, 5, 7, 9, 12, 15])
 def test_a_key_of_ours_is_found_and_whole_where_it_is_broken_again_and_again(broken, each):
-    for secret in MADE_LETTERS:
+    for secret in MADE_LETTERS if broken in PLAIN_BREAKS else MADE_LETTERS[:2]:
         assert_nothing_is_left(_in_lines(f"wr_key_{secret}", each, BREAKS[broken]), secret)
 
 
@@ -776,3 +866,70 @@ def test_looking_for_what_breaks_a_key_takes_time_in_proportion(unit):
     spent(1_000)
     small = min(spent(20_000) for _ in range(3))
     assert min(spent(200_000) for _ in range(2)) < 30 * small + 0.05
+
+
+# Names that begin as keys do, as code, tests and documents have them.
+NAMES_LIKE_KEYS = [
+    "wr_key_id", "WR_KEY_ROTATED", "wr_pat_store", "test_wr_key_in_notes", "wr_key_rotation_schedule", "wr_hook_secret_of_the_team",
+    "wr_link_path", "WR_OAT_LIFETIME_SECONDS", "wr_ort_is_revoked", "wr_key_internationalization", "wr_key_authenticationmiddleware",
+    "wr_key_2factor", "wr_key_2026", "wr_key_v2", "wr_key_sha256", "wr_key_base64encodedsha256", "wr_key_requireAuthorizationHeaderOfTheTeam",
+    "wr_session_workflow", "wr_workflows_of_the_team", "wr_key_" + "x" * 40, "WR_KEY_" + "X" * 40, "wr_pat_" + "xy" * 20, "wr_key_" + "0" * 40,
+    "wr_key_abcdefghijklmnopqrstuvwxyz", "wr_key_abcdefghijklmnopqrstuvwxyz234567", "wr_key_abcdefghijklmnopqrstuvwxyz0123456789",
+    "wr_key_" + hashlib.sha1(b"a").hexdigest(), "wr_key_abcdefgh", "wr_key_abcdefgh\u2026", "wr_key_[redacted]",
+    "wr_key_YOUR_KEY_HERE", "wr_key_<your key>", "wr_key_${KEY}", "wr_key_{{key}}", "wr_key_%s", "wr_key_...", "wr_pat_***",
+    "wr_key_id = row.id\nwr_key_text = row.text\nreturn wr_key_id, wr_key_text", 'self.wr_key_prefix.startswith("wr_key_")',
+    "SELECT wr_key_id, wr_key_digest FROM keys WHERE wr_key_id = %(id)s", "def test_wr_key_in_notes_is_refused(desk, wire):", "--wr-key-file=a.txt",
+    "wr_key_id=1&wr_pat_store=2", "wr%5Fkey%5Fid", "wr&lowbar;key&lowbar;id and wr\\_key\\_id", "wr_key_&lt;b&gt;id&lt;/b&gt;",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", NAMES_LIKE_KEYS)
+@pytest.mark.parametrize("around", ["{}", "see `{}` there", "a_{}", '{{"{}": 1}}', "https://example.com/{}/x?{}=1"])
+def test_what_only_begins_as_a_key_of_ours_is_a_name(text, around):
+    written = around.replace("{{", "{").replace("}}", "}").replace("{}", text)
+    assert not holds_own_key(written)
+    assert hide_keys(written) == hide_secrets(written) == written
+
+
+def test_no_name_and_no_line_of_this_repository_becomes_a_key_by_the_mark_before_it():
+    root = Path(__file__).parents[2]
+    rooms = ("teams_app", "workflows_app", "sessions_app", "traces_app", "workrail_site", "templates")
+    code = [
+        page.read_text(encoding="utf-8")
+        for room in rooms
+        for end in ("py", "html")
+        for page in sorted((root / room).rglob(f"*.{end}"))
+    ]
+    docs = [page.read_text(encoding="utf-8") for page in sorted((root / "docs").rglob("*.md"))]
+    read = {name for text in code for name in re.findall(r"[A-Za-z_][A-Za-z0-9_]*", text)}
+    # An example of an id is made as a key is.
+    names = sorted(name for name in read if not re.fullmatch(r"(?=[a-z]+[2-7]+[a-z]+[2-7])[a-z2-7]{24,}", name))
+    assert len(names) > 5_000
+
+    for at, name in enumerate(names):
+        mark = OWN_MARKS[at % len(OWN_MARKS)]
+        for written in (f"{mark}{name}", f"{mark}{name}".upper(), f"{mark}store_{name}"):
+            assert not holds_own_key(written), written
+        assert hide_keys(written) == written
+    lines = [line.strip() for text in code + docs for line in text.splitlines()]
+    lines += [f"{name} = {name}(wr_key_id, 2)" for name in names]
+    of_lines = [f"{OWN_MARKS[at % len(OWN_MARKS)]}{line}" for at, line in enumerate(lines)]
+    assert sum(map(holds_own_key, of_lines)) <= len(of_lines) / 10_000
+
+
+@pytest.mark.parametrize("cut", range(24, 40))
+def test_most_of_a_key_of_ours_is_found_too(cut):
+    """Of fewer letters nobody guesses the others. One of thirty such has fewer than two digits, and reads as words do."""
+    made = [base64.b32encode(Random(seed).randbytes(25)).decode().lower()[:cut] for seed in range(400)]
+    found = [letters for letters in made if holds_own_key(f"Use wr_key_{letters}, please")]
+    assert len(found) >= 0.9 * len(made)
+    assert all(letters[8:] not in hide_keys(f"Use wr_key_{letters}, please") for letters in found)
+
+
+def test_every_whole_key_of_ours_is_found_and_known_by_its_beginning():
+    for seed in range(5_000):
+        letters = base64.b32encode(Random(seed).randbytes(25)).decode().lower()
+        for mark in ("wr_key_", "wr_link_"):
+            shown = f"{mark}{letters[:8]}" if mark == "wr_key_" else mark
+            assert hide_keys(f"x_{mark}{letters}_y") == f"x_{shown}{HIDDEN}_y"
+            assert holds_own_key(f"{mark}{letters}".upper())
