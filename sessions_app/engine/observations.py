@@ -8,6 +8,7 @@ from sessions_app.engine.log import EventDraft, EventKind
 from sessions_app.engine.runs import ObservationKey
 from teams_app.engine.errors import InvalidInputError
 from teams_app.engine.ids import Prefix, to_text
+from teams_app.engine.names import unseen_in
 from teams_app.engine.normal_forms import trimmed
 
 MAX_CHARACTERS = {
@@ -21,8 +22,11 @@ MAX_CHARACTERS = {
 def check_observations(observations: Mapping[ObservationKey, str]) -> None:
     for key, value in observations.items():
         most = MAX_CHARACTERS[key]
-        if not trimmed(value) or len(value) > most or not value.isprintable():
-            message = f"The observation {key.value} is empty, longer than {most} characters, or not one line of text."
+        unseen = unseen_in(value[:most])
+        if unseen or not trimmed(value) or len(value) > most:
+            message = f"The observation {key.value} is empty, or longer than {most} characters."
+            if unseen:
+                message = f"The observation {key.value} holds the character {unseen}, which nobody sees."
             first, *more = key.value.split("_")
             path = f"observations.{first}{''.join(part.title() for part in more)}"
             raise InvalidInputError(

@@ -2,6 +2,8 @@
 
 import re
 import unicodedata
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from teams_app.engine.errors import InvalidInputError
 from teams_app.engine.normal_forms import normalised, trimmed
@@ -13,14 +15,44 @@ USERNAME_CHARACTERS = 100
 _USERNAME = re.compile(r"[a-z0-9][a-z0-9._@+-]*")
 # Cc control, Cf format (zero-width, bidirectional overrides), Cs surrogate, Zl and Zp line breaks
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-# Unseen themselves: they hold Persian words apart, and make one emoji of several.
-_JOINERS = str.maketrans("", "", "\u200c\u200d")
+# Letters from Hebrew on, and emoji with what varies them.
+_JOINED = "\u0590-\u1cff\u2190-\u2bff\u3030\u303d\u3297\u3299\ua800-\uabff\ufb1d-\ufdff\ufe0f\ufe70-\ufefc\U00010a00-\U0001faff"
+# Formats that belong to what is read: one joiner behind what it joins, which holds Persian words apart and makes one emoji of
+# several; the letters within the flags of England and its kin; signs of Arabic, Syriac and Kaithi that are drawn.
+_READ_FORMATS = re.compile(
+    f"(?<=[{_JOINED}])[\u200c\u200d]|(?<=\U0001f3f4)[\U000e0030-\U000e0039\U000e0061-\U000e007a]{{3,6}}\U000e007f"
+    "|[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd]"
+)
 
 
-def is_seen(text: str) -> bool:
-    """Whether each character is seen, or joins those that are."""
-    joined = text.translate(_JOINERS)
-    return trimmed(joined) != "" and joined.isprintable()
+def unseen_in(text: str) -> str:
+    """The first character that is not seen and joins nothing, as `U+202E`; nothing where all are."""
+    read = _READ_FORMATS.sub("", text)
+    return next((f"U+{ord(each):04X}" for each in read if unicodedata.category(each) in _INVISIBLE), "")
+
+
+def require_seen(text: str, *, what: str, details: Mapping[str, Any] | None = None) -> None:
+    """Such a character may change how the text around it reads, or make two that look the same."""
+    unseen = unseen_in(text)
+    if unseen:
+        raise InvalidInputError(
+            f"{what} holds the character {unseen}, which nobody sees.",
+            suggestion="Write it in one line, without control characters and without marks that are not seen.",
+            details=details,
+        )
+
+
+def only_read(text: str) -> str:
+    """What is left of it without the characters that are not seen and join nothing."""
+    kept, end = [], 0
+    for found in _READ_FORMATS.finditer(text):
+        kept += [*_seen(text[end : found.start()]), found[0]]
+        end = found.end()
+    return "".join([*kept, *_seen(text[end:])])
+
+
+def _seen(text: str) -> Iterator[str]:
+    return (each for each in text if unicodedata.category(each) not in _INVISIBLE)
 
 
 def read_name(text: str, *, field: str = "name") -> str:
@@ -36,11 +68,7 @@ def read_name(text: str, *, field: str = "name") -> str:
             f"{field} has {len(name)} characters; {NAME_CHARACTERS} is the most.",
             suggestion=f"Shorten {field}.",
         )
-    if any(unicodedata.category(character) in _INVISIBLE for character in name):
-        raise InvalidInputError(
-            f"{field} holds a control or invisible character.",
-            suggestion=f"Write {field} in one line of visible characters.",
-        )
+    require_seen(name, what=field)
     return read_kept_text(name, field=field)
 
 

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from tests import run_cast, run_doors
 from tests.cast import issue
+from tests.engine.test_teams_names import DECEIVING, JOINED, OF_OTHER_SCRIPTS
 from tests.run_cast import advanced, plain_steps, published, run_id, start
 from tests.run_doors import V1
 from tests.step_documents import step
@@ -128,3 +129,45 @@ def test_what_nobody_sees_is_no_notes(text):
     body = {"stateToken": value["stateToken"], "ackToken": value["ackToken"], "output": {"notesMarkdown": text}}
 
     assert doors.agent.post(f"{V1}/runs/continue", body).json()["kind"] == "blocked"
+
+
+def written(doors, text):
+    """Whatever people and agents write in one line: who may write it, where, and what."""
+    begun = run_doors.begin_run(doors)["session"]
+    session, run = f"/api/v1/sessions/{begun['sessionId']}", f"/api/v1/runs/{begun['runId']}"
+    return [
+        (doors.owner, "POST", "/api/v1/keys", {"name": text, "scopes": ["runs:read"]}),
+        (doors.person, "PATCH", run, {"name": text}),
+        (doors.person, "PATCH", session, {"name": text}),
+        (doors.person, "PUT", f"{session}/hold", {"reason": text}),
+        (doors.agent, "POST", f"{session}/observations", {"ticket": text}),
+        (doors.agent, "POST", f"{session}/observations", {"gitBranch": text}),
+        (doors.person, "POST", f"{run}/pause", {"reason": text}),
+        (doors.owner, "DELETE", f"{session}/hold", None),
+        (doors.owner, "POST", f"{session}/delete", {"reason": text}),
+        (doors.owner, "POST", "/api/v1/teams", {"name": text}),
+    ]
+
+
+@pytest.mark.parametrize("text", JOINED + OF_OTHER_SCRIPTS)
+def test_a_word_of_any_script_is_taken_wherever_one_line_is_written(text):
+    for who, method, place, body in written(run_doors.open_doors(), text):
+        taken = who(method, place, body)
+        assert taken.status_code in {200, 201, 204}, (place, body, taken.content)
+
+
+# A name that is given to a run takes the end of a line for a blank.
+@pytest.mark.parametrize("text", [each for each in DECEIVING if "\x00" not in each and each.split() == [each]])
+def test_what_nobody_sees_is_refused_with_its_number_wherever_one_line_is_written(text):
+    refused = 0
+    for who, method, place, body in written(run_doors.open_doors(), f"x{text}x"):
+        answer = who(method, place, body)
+        # The reason of a stop may have lines.
+        if not place.endswith("/pause") and method != "DELETE":
+            assert answer.status_code == 400, (place, body, answer.content)
+            assert f"the character {DECEIVING[text]}, which nobody sees" in answer.json()["detail"], (
+                place,
+                answer.json(),
+            )
+            refused += 1
+    assert refused == 8

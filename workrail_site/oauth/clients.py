@@ -15,6 +15,7 @@ from oauth2_provider.models import get_application_model
 from oauthlib.common import Request
 
 from teams_app.engine.errors import RateLimitedError, WorkrailError
+from teams_app.engine.names import only_read
 from teams_app.engine.redaction import hide_keys, holds_own_key, shown_without_keys
 from teams_app.engine.webhooks import read_url
 from teams_app.services.outgoing import NotDeliveredError, fetch_json
@@ -128,7 +129,7 @@ def _registered(asked: Registration) -> HttpResponse:
 
 def _name_in(said: str) -> str:
     """What can be read of it, and kept: a name may hold anything, a key and marks that turn the text around it included."""
-    return "".join(each for each in shown_without_keys(said, most=_NAME_CHARACTERS) if each.isprintable())
+    return only_read(shown_without_keys(said, most=_NAME_CHARACTERS))
 
 
 def _are_allowed(uris: list[Any]) -> bool:

@@ -28,6 +28,7 @@ from sessions_app.services.upkeep.ledger import enter_deletion
 from teams_app.engine.actors import Actor, Door, Permission, person_id_of, require_present, system_actor
 from teams_app.engine.errors import InvalidInputError, PreconditionFailedError
 from teams_app.engine.ids import Prefix, to_text
+from teams_app.engine.names import require_seen
 from teams_app.engine.normal_forms import trimmed
 from teams_app.services.audit import record_audit
 
@@ -86,11 +87,12 @@ def forget(*, sessions: Sequence[UUID], reason: str, now: datetime, with_archive
 
 
 def check_reason(reason: str) -> None:
-    if not trimmed(reason) or len(reason) > MAX_REASON_CHARACTERS or not reason.isprintable():
+    if not trimmed(reason) or len(reason) > MAX_REASON_CHARACTERS:
         raise InvalidInputError(
             f"A reason is one line of at most {MAX_REASON_CHARACTERS} characters.",
             suggestion="Say why, without telling what is to be forgotten: the ledger and the audit log keep it.",
         )
+    require_seen(reason, what="The reason")
 
 
 def _locked_with_what_it_triggered(actor: Actor, session_id: UUID) -> Known:

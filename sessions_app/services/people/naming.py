@@ -14,7 +14,8 @@ from sessions_app.services.store.session_events import append_to_session
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError, NotFoundError
 from teams_app.engine.ids import Prefix, to_text
-from teams_app.engine.names import is_seen
+from teams_app.engine.names import require_seen
+from teams_app.engine.normal_forms import trimmed
 from teams_app.services.audit import record_audit
 
 MAX_NAME_CHARACTERS = 256
@@ -37,11 +38,12 @@ def rename_run(*, actor: Actor, run_id: UUID, name: str, now: datetime, entropy:
 
 def _name(actor: Actor, session_id: UUID, run_id: UUID | None, name: str, *, now: datetime, entropy: Entropy) -> None:
     said = " ".join(name.split())
-    if not 0 < len(said) <= MAX_NAME_CHARACTERS or not is_seen(said):
+    if not 0 < len(said) <= MAX_NAME_CHARACTERS or not trimmed(said):
         raise InvalidInputError(
-            f"A name has 1 to {MAX_NAME_CHARACTERS} characters, each of which can be seen.",
+            f"A name has 1 to {MAX_NAME_CHARACTERS} characters, and some that are seen.",
             suggestion="Say in a few words what the work is.",
         )
+    require_seen(said, what="The name")
     tries = Tries()
     while True:
         tries.begin()

@@ -10,7 +10,8 @@ from sessions_app.models import SavedView
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError, NotFoundError, PreconditionFailedError
 from teams_app.engine.ids import Prefix, to_text
-from teams_app.engine.names import is_seen
+from teams_app.engine.names import require_seen
+from teams_app.engine.normal_forms import trimmed
 from teams_app.services.audit import record_audit
 from teams_app.services.ids import new_id
 from teams_app.services.seats import hold_seat
@@ -56,10 +57,11 @@ def forget_view(*, actor: Actor, view_id: UUID, now: datetime) -> None:
 
 
 def _check(name: str, query: str, now: datetime) -> None:
-    if not 0 < len(name) <= MAX_VIEW_NAME_CHARACTERS or not is_seen(name):
+    if not 0 < len(name) <= MAX_VIEW_NAME_CHARACTERS or not trimmed(name):
         raise InvalidInputError(
             f"The name of a view has 1 to {MAX_VIEW_NAME_CHARACTERS} characters.", suggestion="Choose a short name."
         )
+    require_seen(name, what="The name")
     read_query(text=query, now=now)
 
 

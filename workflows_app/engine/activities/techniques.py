@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote
 
+from teams_app.engine.names import unseen_in
 from workflows_app.engine import canonical
 from workflows_app.engine.activities.documents import MARKDOWN, Markdown
 from workflows_app.engine.activities.folder import FolderEntry
@@ -124,7 +125,7 @@ def _linked(body: str, path: str, owner: str) -> Iterable[str]:
 def _decoded(link: str) -> str:
     """A name with blanks or other letters is written with percent signs in a link."""
     text = unquote(link) if "%" in link else link
-    return text if text.isprintable() else link
+    return link if unseen_in(text) else text
 
 
 def _resolved(folder: list[str], target: str) -> list[str] | None:
