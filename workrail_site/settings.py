@@ -275,8 +275,8 @@ CELERY_TIMEZONE = "UTC"
 
 AUTH_USER_MODEL = "teams_app.Person"
 PASSWORD_HASHERS = [
-    "django.contrib.auth.hashers.Argon2PasswordHasher",
-    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+    "teams_app.services.passwords.Argon2OfOneForm",
+    "teams_app.services.passwords.Pbkdf2OfOneForm",
 ]
 _PASSWORD_CHARACTERS = 12
 AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [

@@ -20,6 +20,7 @@ from django.views.decorators.http import require_http_methods
 from teams_app import selectors
 from teams_app.admin.pages import Act, Done, Order, attempt, choose_team
 from teams_app.engine.actors import Door, Permission
+from teams_app.engine.passwords import in_one_form
 from teams_app.engine.values import InvitationValue
 from teams_app.services import invitations, passwords, resets
 from teams_app.services.row_scope import within_secret
@@ -54,7 +55,9 @@ class NewForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         given = super().clean() or {}
-        if {"new_password", "again"} <= given.keys() and given["new_password"] != given["again"]:
+        if {"new_password", "again"} <= given.keys() and in_one_form(given["new_password"]) != in_one_form(
+            given["again"]
+        ):
             self.add_error("again", "The two are not the same.")
         return given
 

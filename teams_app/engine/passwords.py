@@ -62,6 +62,11 @@ def read_as_seen(password: str) -> str:
     return only_seen(normalised("NFKC", only_seen(password)))
 
 
+def in_one_form(password: str) -> str:
+    """The same however a keyboard puts its letters together, and in whichever width (NFKC, as NIST SP 800-63B asks for)."""
+    return normalised("NFKC", password)
+
+
 def _telling_parts(name: str) -> list[str]:
     whole = [name] if len(name) >= _SHORTEST_NAME else []
     return whole + [part for part in _PARTS.split(name) if len(part) >= _SHORTEST_PART]

@@ -1,9 +1,16 @@
 """What a password must be, and the one place where it is set."""
 
 from datetime import datetime
+from typing import ClassVar
 from uuid import UUID
 
-from django.contrib.auth.hashers import check_password, make_password
+from django.contrib.auth.hashers import (
+    Argon2PasswordHasher,
+    BasePasswordHasher,
+    PBKDF2PasswordHasher,
+    check_password,
+    make_password,
+)
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -11,10 +18,41 @@ from django.db import transaction
 from teams_app.engine.actors import Actor, Door, person_id_of
 from teams_app.engine.errors import InvalidInputError
 from teams_app.engine.normal_forms import only_seen
-from teams_app.engine.passwords import holds_name, read_as_seen
+from teams_app.engine.passwords import holds_name, in_one_form, read_as_seen
 from teams_app.models import PasswordReset, Person, SignOnIdentity
 from teams_app.services.row_scope import within_person
 from teams_app.services.sign_ins import record_in_teams
+
+
+class _OneForm(BasePasswordHasher):
+    """Hashes a password in one form of its letters. One that was set before is known as it is typed, too."""
+
+    as_typed: ClassVar[BasePasswordHasher]
+
+    def encode(self, password: str, salt: str, iterations: int | None = None) -> str:
+        """Takes as long as `verify`, so that the time does not tell that there is nobody of a name."""
+        more = () if iterations is None else (iterations,)
+        *typed, known = _forms_of(password)
+        for each in typed:
+            self.as_typed.encode(each, salt, *more)
+        return self.as_typed.encode(known, salt, *more)
+
+    def verify(self, password: str, encoded: str) -> bool:
+        return any(self.as_typed.verify(each, encoded) for each in reversed(_forms_of(password)))
+
+
+class Argon2OfOneForm(_OneForm, Argon2PasswordHasher):
+    as_typed = Argon2PasswordHasher()
+
+
+class Pbkdf2OfOneForm(_OneForm, PBKDF2PasswordHasher):
+    as_typed = PBKDF2PasswordHasher()
+
+
+def _forms_of(password: str) -> tuple[str, ...]:
+    """As it was typed, where that is another; the one that counts comes last."""
+    known = in_one_form(password)
+    return (known,) if known == password else (password, known)
 
 
 class NameInPassword:

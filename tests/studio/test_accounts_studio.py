@@ -2,6 +2,7 @@
 
 import logging
 import re
+import unicodedata
 from urllib.parse import urlencode
 
 import pytest
@@ -211,6 +212,93 @@ ELSEWHERE = [
     *("https://evil.example", "//evil.example/x", "https:evil.example", "javascript:alert(1)", "/\\evil.example", "http://testserver.evil.example/"),
     *("ftp://testserver/studio/", "\t//evil.example", "https://evil.example/studio/", "data:text/html,x", ""),
 ]  # fmt: skip
+
+
+# As it arrives, read once: what begins where the page of signing in stands, or where nothing is.
+NOWHERE = [
+    *("%2f%2fevil.example", "%2f%2f", "%5c%5cevil.example", "/%2f%2fevil.example", "studio/", "x", "?x=1", "#x", "./", "../..", "login/"),
+    *("/nowhere", "/%2e%2e/x", "http://testserver/nowhere", "//testserver", "/\u0000", "/%00", "/studio%2f"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("leads_to", NOWHERE)
+def test_who_signs_in_with_a_next_that_leads_to_no_page_comes_home(house, leads_to):
+    give_password(house.bob)
+    client = elsewhere(16)
+
+    done = client.post(f"/studio/login/?{urlencode({'next': leads_to})}", {"username": "bob", "password": GOOD})
+    themed = client.post("/studio/theme/", {"theme": "dark", "next": leads_to})
+
+    assert (done.status_code, client.get(done["Location"], follow=True).status_code) == (302, 200)
+    assert (themed.status_code, client.get(themed["Location"], follow=True).status_code) == (302, 200)
+
+
+# Composed and decomposed, in two widths, with marks in two orders, as one letter and as two.
+TYPED = [
+    ("Cr\u00e8me br\u00fbl\u00e9e 12", "Cre\u0300me bru\u0302le\u0301e 12"),
+    ("\uff43\uff4f\uff52\uff52\uff45\uff43\uff54 horse battery", "correct horse battery"),
+    ("\u1ebf\u0323 twelve letters", "e\u0323\u0302\u0301 twelve letters"),
+    ("\ud55c\uad6d\uc5b4 twelve letters", unicodedata.normalize("NFD", "\ud55c\uad6d\uc5b4 twelve letters")),
+    ("the \ufb01ne horse battery", "the fine horse battery"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("typed", TYPED)
+def test_a_password_signs_in_however_a_keyboard_puts_its_letters_together(house, alice, client, typed, first, settings):
+    settings.THROTTLE_SIGN_IN_PER_MINUTE = 1_000
+    one, other = typed[first], typed[1 - first]
+    assert client.post(invite(alice), {"way": "new", "new_password": one, "again": other}).status_code == 302
+    client.logout()
+
+    for at, password in enumerate((one, other)):
+        done = elsewhere(20 + at).post("/studio/login/", {"username": "dora", "password": password})
+        assert (done.status_code, done["Location"]) == (302, "/studio/")
+    assert elsewhere(22).post("/studio/login/", {"username": "dora", "password": f"{one}x"}).status_code == 200
+
+
+@pytest.mark.parametrize("hasher", ["Argon2PasswordHasher", "PBKDF2PasswordHasher"])
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("typed", TYPED)
+def test_a_password_that_was_set_before_signs_in_as_it_was_typed_and_in_the_one_form(
+    house, typed, first, hasher, settings
+):
+    from django.contrib.auth import hashers
+
+    settings.THROTTLE_SIGN_IN_PER_MINUTE = 1_000
+    before = getattr(hashers, hasher)()
+    house.bob.person.password = before.encode(typed[first], before.salt())
+    house.bob.person.save(update_fields=["password"])
+
+    known = {typed[first]} | ({typed[1]} if unicodedata.normalize("NFKC", typed[1]) == typed[first] else set())
+    for at, password in enumerate(sorted(known)):
+        done = elsewhere(30 + at).post("/studio/login/", {"username": "bob", "password": password})
+        assert (done.status_code, done["Location"]) == (302, "/studio/"), password
+
+
+def test_nobody_learns_from_the_work_whether_there_is_somebody_of_a_name(house, monkeypatch):
+    """A password that was typed in another form is tried twice: for nobody it is hashed as often."""
+    from teams_app.services.passwords import Argon2OfOneForm
+
+    give_password(house.bob)
+    hashed = []
+    library = Argon2OfOneForm.as_typed._load_library()
+    for name in ("hash_secret", "verify_secret"):
+        whole = getattr(library.low_level, name)
+        monkeypatch.setattr(library.low_level, name, lambda *a, whole=whole, **k: hashed.append(1) or whole(*a, **k))
+    monkeypatch.setattr(
+        library.PasswordHasher,
+        "verify",
+        lambda self, *a, whole=library.PasswordHasher.verify: hashed.append(1) or whole(self, *a),
+    )
+    counts = {}
+    for name in ("bob", "nobody"):
+        for password in ("wrong horse", "wro\u0301ng horse"):
+            hashed.clear()
+            elsewhere(33).post("/studio/login/", {"username": name, "password": password})
+            counts[name, password] = len(hashed)
+    assert counts["bob", "wrong horse"] == counts["nobody", "wrong horse"]
+    assert counts["bob", "wro\u0301ng horse"] == counts["nobody", "wro\u0301ng horse"]
 
 
 @pytest.mark.parametrize("where", ["in the address", "in the form"])
