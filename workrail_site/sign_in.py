@@ -23,6 +23,7 @@ from teams_app.services.sign_ins import record_refused_sign_in, record_sign_in, 
 from workrail_site import throttle
 from workrail_site.parties import place_of
 from workrail_site.refusals import refuse
+from workrail_site.themes import leads_to_a_page
 
 _SHOWN_CHARACTERS = 100
 
@@ -31,6 +32,11 @@ class SignIn(LoginView):
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         refusal = slow_down_guessing(request, account=request.POST.get("username", ""))
         return refusal or super().post(request, *args, **kwargs)
+
+    def get_success_url(self) -> str:
+        """Who asks for what is no page comes home."""
+        asked = super().get_success_url()
+        return asked if leads_to_a_page(asked) else self.get_default_redirect_url()
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         response = super().form_valid(form)

@@ -1,8 +1,10 @@
 """Light or dark, as each reader has chosen: a cookie, so that whoever has not signed in has it too."""
 
+from urllib.parse import unquote, urlsplit
+
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import reverse
+from django.urls import Resolver404, resolve, reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 
 _THEMES = frozenset({"light", "dark"})
@@ -20,11 +22,23 @@ def shown_theme(request: HttpRequest) -> dict[str, str]:
     return {"theme": theme_of(request)}
 
 
+def leads_to_a_page(address: str) -> bool:
+    """Whether we serve anything there; an address that begins where the page stands that sends one there never does."""
+    path = urlsplit(address).path
+    if not path.startswith("/"):
+        return False
+    try:
+        resolve(unquote(path))
+    except Resolver404:
+        return False
+    return True
+
+
 def switch_theme(request: HttpRequest) -> HttpResponse:
     """Without a theme the page follows the system."""
     wanted = request.POST.get("theme", "")
     back = request.POST.get("next", "")
-    is_ours = url_has_allowed_host_and_scheme(back, allowed_hosts=None)
+    is_ours = url_has_allowed_host_and_scheme(back, allowed_hosts=None) and leads_to_a_page(back)
     response = HttpResponseRedirect(back if is_ours else reverse("admin:index"))
     if wanted in _THEMES:
         response.set_cookie(_COOKIE, wanted, max_age=_ONE_YEAR_S, samesite="Lax", secure=settings.SESSION_COOKIE_SECURE)

@@ -458,7 +458,8 @@ def test_a_provider_that_is_down_is_told_of_in_words(client, provider):
 
 
 def test_nobody_is_led_to_another_site_afterwards(house, client, provider):
-    assert go(client, provider, query="?next=https://evil.example/")["Location"] == "/studio/"
+    for elsewhere in ("https://evil.example/", "%252f%252fevil.example", "x", "/nowhere", "%2f%2f"):
+        assert go(client, provider, query=f"?next={elsewhere}")["Location"] == "/studio/"
 
 
 def test_after_signing_out_the_end_at_the_provider_is_a_link(house, client, provider):

@@ -27,6 +27,7 @@ from workrail_site.refusals import refuse
 from workrail_site.sign_in import place_asked_from, slow_down_guessing, tell_of_refusal
 from workrail_site.sign_on.backend import LINKS, PENDING, enter, read_kept, setting_of
 from workrail_site.sign_on.provider import ProviderDownError
+from workrail_site.themes import leads_to_a_page
 
 log = structlog.get_logger(__name__)
 
@@ -48,6 +49,12 @@ class Begin(OIDCAuthenticationRequestView):  # type: ignore[misc]  # the library
 
 class Back(OIDCAuthenticationCallbackView):  # type: ignore[misc]  # as above
     get_settings = staticmethod(setting_of)
+
+    @property
+    def success_url(self) -> str:
+        """Who asked for what is no page comes home."""
+        asked = str(super().success_url)
+        return asked if leads_to_a_page(asked) else reverse("admin:index")
 
     def login_success(self) -> HttpResponseBase:
         answer: HttpResponseBase = super().login_success()
