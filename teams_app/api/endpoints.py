@@ -31,7 +31,7 @@ from teams_app.engine.errors import InvalidInputError, NotFoundError, Unauthenti
 from teams_app.engine.ids import Prefix, from_text
 from teams_app.engine.named_requests import REQUEST_KEY, read_name
 from teams_app.engine.pages import DEFAULT_LIMIT, MAX_LIMIT, Page, PageRequest, decode_cursor, encode_cursor
-from teams_app.engine.redaction import read_kept
+from teams_app.engine.redaction import read_kept, refuse_own_keys
 from teams_app.engine.shapes import read_query, read_shape
 from teams_app.services.unchanged import change_unchanged
 
@@ -134,9 +134,8 @@ def operation(
         @functools.wraps(handler)
         def run(view: object, request: Request, **path: str) -> HttpResponseBase:
             check = _check_of_seen(view, described, request, path)
+            _refuse_keys_in_path(path, is_kept=request.method == "PUT")
             given = _arguments(described, type(view).__qualname__, request)
-            if request.method == "PUT":
-                _refuse_keys_in_path(path)
 
             def act() -> object:
                 if check is None:
@@ -274,9 +273,9 @@ def _arguments(described: Operation, purpose: str, request: Request) -> dict[str
     return given
 
 
-def _refuse_keys_in_path(names: dict[str, str]) -> None:
+def _refuse_keys_in_path(names: dict[str, str], *, is_kept: bool) -> None:
     """What is put at an address is kept under the names in it, and nobody takes a part of a name out."""
-    if read_kept(names).hidden:
+    if names and read_kept(names).hidden and is_kept:
         raise InvalidInputError(
             "The address has what looks like a key, and would be kept.", suggestion="Choose another name."
         )
@@ -290,7 +289,10 @@ def _query_of(request: Request) -> dict[str, str]:
         if any(character == "\x00" or "\ud800" <= character <= "\udfff" for character in values[0]):
             raise InvalidInputError(f"The query's {name!r} is not text.", suggestion="Send UTF-8 without U+0000.")
         found[name] = values[0]
-    return found if request.method in _READS else without_keys(request.META, found)
+    if request.method not in _READS:
+        return without_keys(request.META, found)
+    refuse_own_keys(found)
+    return found
 
 
 def without_keys(meta: dict[str, Any], said: dict[str, Any]) -> dict[str, Any]:

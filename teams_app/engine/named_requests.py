@@ -8,6 +8,7 @@ from uuid import UUID
 import msgspec
 
 from teams_app.engine.errors import InvalidInputError
+from teams_app.engine.redaction import refuse_own_keys
 
 REQUEST_KEY = "Idempotency-Key"
 # The same in the metadata of a call by MCP, whose protocol has no place for it.
@@ -26,6 +27,8 @@ def read_name(said: object) -> str:
             f"The {REQUEST_KEY} is no text, has more than {MAX_KEY_CHARACTERS} characters, or holds what is no character.",
             suggestion="Send a UUID that you make for this one request.",
         )
+    if said:
+        refuse_own_keys({REQUEST_KEY: said})
     return said
 
 

@@ -221,6 +221,30 @@ def test_no_answer_to_a_read_tells_a_key_of_the_address_back(doors, key):
     assert asked > 100
 
 
+@pytest.mark.parametrize("own", [OWN[0], OWN[3], OWN[5]])
+def test_a_key_of_ours_is_refused_in_an_address_a_query_and_the_name_of_a_request(doors, own):
+    """As in a body, with the word to revoke it: it stands in the logs of whatever is between."""
+    asked = 0
+    for path, known in reads():
+        address = re.sub(r"\{\w+\}", "x", path)
+        given = [f"{address}?{urlencode({name: f'of {own}'})}" for name in known]
+        given += [re.sub(r"\{\w+\}", quote(own, safe=""), path)] if "{" in path else []
+        for at in given:
+            refused = doors.owner.get(at)
+            assert refused.status_code == 400, (at, refused.status_code)
+            assert "should revoke it" in refused.content.decode(), at
+            asked += 1
+    assert asked > 100
+
+    body = {"workflowId": "team.sample", "goal": "Try it"}
+    named = doors.agent.post("/api/v1/runs", body, **{"Idempotency-Key": quote(own)})
+    assert (named.status_code, "should revoke it" in named.content.decode()) == (400, True)
+    for method in ("POST", "PATCH", "DELETE"):
+        refused = doors.owner(method, f"/api/v1/runs/{quote(own, safe='')}", {})
+        assert refused.status_code in {400, 405}
+    assert own not in everything_kept()
+
+
 @pytest.mark.parametrize("key", [OWN[0], "wr_key_abcd\n" + "abcdefghi" * 4, OTHERS[0]])
 def test_what_is_refused_before_it_is_read_tells_no_key_of_its_address_back(key):
     from teams_app.engine.errors import InvalidInputError

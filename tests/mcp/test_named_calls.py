@@ -9,6 +9,7 @@ import pytest
 from teams_app.engine.named_requests import CALL_KEY
 from tests.api.test_named_requests import TOOLS
 from tests.handover_play import text_of
+from tests.mcp.test_secrets_in_arguments import OWN
 from tests.mcp_play import HANDSHAKE, MODERN
 from tests.run_cast import plain_steps, published
 
@@ -61,7 +62,7 @@ def test_without_a_name_each_call_begins_another(called):
 def test_what_is_no_name_is_refused_and_begins_nothing(called):
     before = begun()
     for dialect, tool, arguments, _other in TOOLS:
-        for said in (7, ["a"], {"a": 1}, True, "x" * 201, "a\x00b", "half \ud800"):
+        for said in (7, ["a"], {"a": 1}, True, "x" * 201, "a\x00b", "half \ud800", f"of {OWN[0]}", OWN[3]):
             refused = called(dialect, tool, arguments, {CALL_KEY: said})
             assert json.loads(text_of(refused))["code"] == "VALIDATION_ERROR", (tool, said)
     assert begun() == before
