@@ -8,7 +8,9 @@ from django.contrib import messages
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from teams_app.engine.redaction import read_kept
+from teams_app.admin.pages import REFUSED_BEFORE
+from teams_app.engine.errors import InvalidInputError
+from teams_app.engine.redaction import hide_own_keys, read_kept
 
 View = Callable[..., HttpResponseBase]
 
@@ -22,19 +24,39 @@ _ADDRESSES = frozenset({"url"})
 
 
 def without_keys(view: View) -> View:
-    """Raises InvalidInputError for a key of Workrail; keys of others are taken out, and the page says so."""
+    """A key of Workrail is refused: by the view, where that shows its form again with what was typed, and else by raising
+    InvalidInputError. Keys of others are taken out, and the page says so.
+    """
+    shows_refusals = view.__dict__.get(REFUSED_BEFORE, False)
 
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if request.method == "POST" and request.POST:
-            _read(request)
+            try:
+                _read(request)
+            except InvalidInputError as refusal:
+                if not shows_refusals:
+                    raise
+                _take_own_keys_out(request)
+                request.META[REFUSED_BEFORE] = refusal
         return view(request, *args, **kwargs)
 
     return guarded
 
 
+def _take_own_keys_out(request: HttpRequest) -> None:
+    form = request.POST.copy()
+    for name, values in _said(request).items():
+        form.setlist(name, [hide_own_keys(value) for value in values])
+    request.POST = form  # type: ignore[assignment]  # Django's own property has a setter
+
+
+def _said(request: HttpRequest) -> dict[str, list[Any]]:
+    return {name: values for name, values in request.POST.lists() if not any(proof in name for proof in _PROOFS)}
+
+
 def _read(request: HttpRequest) -> None:
-    said = {name: values for name, values in request.POST.lists() if not any(proof in name for proof in _PROOFS)}
+    said = _said(request)
     kept = read_kept(said).value
     as_written = _ADDRESSES | (_SOURCES if any(part in request.path for part in _WITH_SOURCES) else frozenset())
     hidden = {name: kept[name] for name in said.keys() & kept.keys() - as_written if kept[name] != said[name]}

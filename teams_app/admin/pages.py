@@ -48,6 +48,7 @@ T = TypeVar("T")
 
 TEAM_IN_SESSION = "workrail_team"
 _ACTOR = "workrail.actor"
+REFUSED_BEFORE = "workrail.refused_before"
 _MOST_COUNTED = 10_000
 MAX_FILLED_CHARACTERS = 1_000
 
@@ -331,7 +332,7 @@ class StudioAdmin(_AnyModelAdmin):
 
     def _act_path(self, act: Act) -> URLPattern:
         route = f"<uuid:row_id>/{act.slug}/" if act.on_row else f"{act.slug}/"
-        view = self.admin_site.admin_view(partial(self._act_view, act=act))
+        view = self.admin_site.admin_view(shows_refusals(partial(self._act_view, act=act)))
         return path(route, view, name=self._act_name(act))
 
     def _act_name(self, act: Act) -> str:
@@ -353,7 +354,7 @@ class StudioAdmin(_AnyModelAdmin):
             if request.method == "POST"
             else act.form(initial=_initial(act, row, request))
         )
-        if request.method == "POST" and form.is_valid():
+        if request.method == "POST" and not refused_before(request, form) and form.is_valid():
             order = Order(actor=actor, row_id=row_id, values=form.cleaned_data, now=timezone.now())
             done = _run(act, order, form)
             if done is not None:
@@ -452,6 +453,23 @@ def attempt(form: forms.Form, call: Callable[[], T]) -> T | None:
     except WorkrailError as refusal:
         form.add_error(None, words_of(refusal))
         return None
+
+
+def shows_refusals(view: Callable[..., T]) -> Callable[..., T]:
+    """Such a view is told under `REFUSED_BEFORE` what was refused before it was called, and shows its form with that
+    (`refused_before`), so that what was typed is not lost.
+    """
+    view.__dict__[REFUSED_BEFORE] = True
+    return view
+
+
+def refused_before(request: HttpRequest, form: forms.Form) -> bool:
+    refusal = request.META.get(REFUSED_BEFORE)
+    if refusal is None:
+        return False
+    form.full_clean()
+    form.add_error(None, words_of(refusal))
+    return True
 
 
 def words_of(refusal: WorkrailError) -> str:

@@ -157,6 +157,58 @@ def saved(doors, address, document, **form):
     assert response.status_code == 302
 
 
+OWN_IN_FORMS = [OWN[0], f"{OWN[1][:20]}&#x200b;{OWN[1][20:]}", base64.b64encode(OWN[3].encode()).decode()]
+
+
+@pytest.mark.parametrize("own", OWN_IN_FORMS)
+@pytest.mark.parametrize("at", ["edit", "save"])
+@pytest.mark.parametrize("field", ["text", "message", "changed", "new_path"])
+def test_the_editor_keeps_what_was_typed_beside_a_key_of_ours_without_it(doors, own, at, field):
+    from workflows_app.models import Revision
+
+    save = imported(doors, workflow(step("a"), id="team.filed"))
+    document = json.dumps(
+        workflow(
+            step("b", prompt=f"Typed for an hour, before {own if field == 'text' else ''} and behind."), id="team.filed"
+        )
+    )
+    form = {
+        "base": 1,
+        "path": "a.json",
+        "text": document,
+        "changed": json.dumps({"b.md": "# Two"}),
+        "message": f"A note with {OTHERS[0]}",
+    }
+    form |= {
+        "text": {},
+        "message": {"message": f"A note {own} of it"},
+        "changed": {"changed": json.dumps({"b.md": f"# Two\n\nSee {own} there"})},
+        "new_path": {"new_path": f"notes/{own}.md", "do": "add"},
+    }[field]
+
+    shown = doors.owner.client.post(save.replace("/save/", f"/{at}/"), form)
+
+    page = shown.content.decode()
+    assert (shown.status_code, Revision.objects.filter(workflow__workflow_id="team.filed").count()) == (400, 1)
+    assert "holds a key of Workrail" in page
+    assert "Typed for an hour" in page
+    assert "and behind" in page
+    assert "[redacted]" in page
+    assert own[-20:] not in page
+    assert own[-20:] not in everything_kept()
+
+
+def test_a_form_of_an_act_keeps_what_was_typed_beside_a_key_of_ours_without_it(doors):
+    shown = doors.owner.client.post(
+        "/studio/teams_app/agentkey/issue/", {"name": f"Of the oven {OWN[0]}", "scopes": ["runs:read"]}
+    )
+
+    page = shown.content.decode()
+    assert shown.status_code == 400
+    assert "holds a key of Workrail" in page
+    assert "Of the oven wr_key_abcdefgh[redacted]" in page
+
+
 def test_what_is_said_beside_the_files_of_a_workflow_keeps_no_key_either(doors):
     save = imported(doors, workflow(step("a"), id="team.filed"), message=f"Use {OTHERS[0]}")
     saved(doors, save, workflow(step("b"), id="team.filed"), message=f"Use {OTHERS[1]} twice")

@@ -14,7 +14,16 @@ from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from teams_app.admin.pages import Act, ActLink, Refused, actor_of, attempt, words_of_form
+from teams_app.admin.pages import (
+    Act,
+    ActLink,
+    Refused,
+    actor_of,
+    attempt,
+    refused_before,
+    shows_refusals,
+    words_of_form,
+)
 from teams_app.admin.parts import Crumb, Tab, pill
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.counting import counted, read_count
@@ -80,7 +89,7 @@ class WorkflowAdmin(SharedAdmin):
         name = f"{self.opts.app_label}_{self.opts.model_name}"
         guard = self.admin_site.admin_view
         own = [
-            path("<uuid:row_id>/edit/", guard(self.edit_view), name=f"{name}_edit"),
+            path("<uuid:row_id>/edit/", guard(shows_refusals(self.edit_view)), name=f"{name}_edit"),
             path("<uuid:row_id>/export/", guard(self.export_view), name=f"{name}_export"),
             path("<uuid:row_id>/compare/", guard(self.compare_view), name=f"{name}_compare"),
         ]
@@ -138,7 +147,7 @@ class WorkflowAdmin(SharedAdmin):
             draft = drafts.begun(latest, path=request.GET.get("file", ""))
             return self._editor(request, actor, row, latest, draft, asked=None)
         form = drafts.DraftForm(request.POST)
-        base = form.cleaned_data["base"] if form.is_valid() else None
+        base = form.cleaned_data["base"] if not refused_before(request, form) and form.is_valid() else None
         revision = None if base is None else attempt(form, lambda: drafts.began_from(row, base))
         if revision is None:
             revision, draft = drafts.as_typed(form, row)
