@@ -4,7 +4,7 @@ What such an agent may is what its person agreed to, and never more than their r
 """
 
 import os
-import re
+import unicodedata
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -16,7 +16,7 @@ from teams_app.engine.actors import Actor, ActorKind, Door, Scope, person_id_of,
 from teams_app.engine.errors import ForbiddenError, PreconditionFailedError
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.keys import DIGEST_BYTES
-from teams_app.engine.names import NAME_CHARACTERS, read_name
+from teams_app.engine.names import NAME_CHARACTERS, only_read, read_name
 from teams_app.models import AgentKey, Team
 from teams_app.selectors import membership_actor
 from teams_app.services.audit import record_audit
@@ -28,7 +28,7 @@ from teams_app.services.seats import hold_seat
 MAX_CONNECTIONS = 50
 # Until the client has fetched its first token.
 FIRST_LIFE = timedelta(minutes=10)
-_UNPRINTABLE = re.compile(r"[^\w .,:()+/@-]+")
+_SIGNS = frozenset(" _.,:()+/@-")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,8 +143,15 @@ def _as_agent(row: AgentKey, scopes: frozenset[Scope], door: Door) -> Actor:
 def _name_of(client: Client, actor: Actor) -> str:
     """A client calls itself what it likes, so its name is cleaned, and stands beside whose it is."""
     end = f" of {actor.name}"
-    begin = _UNPRINTABLE.sub(" ", client.name).strip()[: NAME_CHARACTERS - len(end)].strip() or "A client"
-    return read_name((begin + end)[:NAME_CHARACTERS])
+    plain = "".join(each if _is_plain(each) else " " for each in only_read(client.name))
+    # What was cut may end amid what belongs together.
+    begin = only_read(" ".join(plain.split())[: NAME_CHARACTERS - len(end)]).strip() or "A client"
+    return read_name(only_read((begin + end)[:NAME_CHARACTERS]))
+
+
+def _is_plain(character: str) -> bool:
+    """A letter, a number, what is written on or between them in other scripts, or one of a few signs."""
+    return character.isalnum() or character in _SIGNS or unicodedata.category(character)[0] in "MC"
 
 
 def _record(actor: Actor, action: str, row: AgentKey, now: datetime, **more: str) -> None:

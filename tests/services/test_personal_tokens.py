@@ -1,5 +1,6 @@
 """Tokens of people: made by oneself, never more than one's role, and refused alike whatever is wrong with them."""
 
+import unicodedata
 from dataclasses import replace
 from datetime import timedelta
 from itertools import product
@@ -15,7 +16,9 @@ from teams_app.engine.errors import (
     PreconditionFailedError,
     UnauthenticatedError,
 )
+from teams_app.engine.names import unseen_in
 from tests.cast import LATER, NOW, audited, issue, play
+from tests.engine.test_teams_names import DECEIVING, JOINED, OF_OTHER_SCRIPTS
 
 pytestmark = pytest.mark.django_db
 EVERY = frozenset(TokenScope)
@@ -309,11 +312,11 @@ def test_whoever_signed_in_is_human_and_whoever_came_otherwise_is_not(house):
     assert not replace(house.alice.actor, kind=ActorKind.SYSTEM).is_human
 
 
-def connect(actor):
+def connect(actor, name="Editor"):
     from teams_app.engine.actors import Scope
     from teams_app.services.connections import Client, connect_client
 
-    client = Client(client_id="editor", name="Editor", goes_to="http://127.0.0.1/", resource="http://testserver/mcp")
+    client = Client(client_id="editor", name=name, goes_to="http://127.0.0.1/", resource="http://testserver/mcp")
     return connect_client(actor=actor, client=client, scopes=frozenset({Scope.RUNS_READ}), now=NOW)
 
 
@@ -332,3 +335,26 @@ def test_who_leaves_at_the_moment_makes_no_way_in_that_would_wait_for_their_retu
 
     assert not PersonalToken.objects.exists()
     assert not AgentKey.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *JOINED,
+        *OF_OTHER_SCRIPTS,
+        *DECEIVING,
+        "x" * 99 + "\u0639\u200c\u0631",
+        "\U0001f3f4\U000e0067" * 50,
+        "<b>\u202e",
+        "",
+    ],
+)
+def test_a_client_of_any_name_is_connected_and_words_keep_their_letters(house, name):
+    from teams_app.models import AgentKey
+
+    key = AgentKey.objects.get(pk=connect(house.alice.actor, name=name))
+
+    assert key.name.endswith(" of alice")
+    assert unseen_in(key.name) == ""
+    if name in OF_OTHER_SCRIPTS[2:] + JOINED[:4]:
+        assert key.name == f"{unicodedata.normalize('NFC', name)} of alice"
