@@ -254,21 +254,37 @@ def test_lookup_is_mended_by_the_context_that_it_names_and_by_the_loop_that_it_n
 
 LONG_TEXT = "".join(f"Line {number}, read with care.\n" for number in range(5_000))
 LONG_STEPS = [step(f"step-{at}", description="Read this with care. " * 300, skill="long-lead") for at in range(16)]
-NAMING = folder(
-    activity("begin", steps=LONG_STEPS, transitions=[{"to": "end"}], skills={"primary": "long-lead"}),
-    activity("end", steps=[step("close")]),
-    *(activity(f"more-{at}", steps=[step("read", description="Read on. " * 1_000)]) for at in range(12)),
-    about=workflow(
-        id="team.naming",
-        initialActivity="begin",
-        skills={"primary": "long-lead", "supporting": ["second-lead", "conduct::leader"]},
-    ),
+
+
+def naming(*leading, **files):
+    return folder(
+        activity("begin", steps=LONG_STEPS, transitions=[{"to": "end"}], skills={"primary": "long-lead"}),
+        activity("end", steps=[step("close")]),
+        *(activity(f"more-{at}", steps=[step("read", description="Read on. " * 1_000)]) for at in range(12)),
+        about=workflow(
+            id="team.naming", initialActivity="begin", skills={"primary": leading[0], "supporting": [*leading[1:]]}
+        ),
+        **TEXTS,
+        **files,
+    )
+
+
+TEXTS = {
+    "techniques__long-lead.md": f"# Long\n\n[a guide](../resources/01-guide.md)\n\n{LONG_TEXT}".encode(),
+    "techniques__second-lead.md": f"# Second\n\n{LONG_TEXT}".encode(),
+    "techniques__conduct.md": b"# Conduct\n\n## Rules\n\n### leader-calm\n\nSTAY CALM.\n",
+    "resources__01-guide.md": f"# Guide\n\n{LONG_TEXT}".encode(),
+    "templates__01-form.md": f"# Form\n\n{LONG_TEXT}".encode(),
+}
+NAMING = naming("long-lead", "second-lead", "conduct::leader")
+# What holds for all of them is told with the first, and is a part of those that are told in parts.
+RULED = naming(
+    "short-lead",
+    "long-lead",
+    "second-lead",
     **{
-        "techniques__long-lead.md": f"# Long\n\n[a guide](../resources/01-guide.md)\n\n{LONG_TEXT}".encode(),
-        "techniques__second-lead.md": f"# Second\n\n{LONG_TEXT}".encode(),
-        "techniques__conduct.md": b"# Conduct\n\n## Rules\n\n### leader-calm\n\nSTAY CALM.\n",
-        "resources__01-guide.md": f"# Guide\n\n{LONG_TEXT}".encode(),
-        "templates__01-form.md": f"# Form\n\n{LONG_TEXT}".encode(),
+        "techniques__short-lead.md": b"# Short\n\nLead.\n",
+        "techniques__TECHNIQUE.md": b"## Capability\n\nAll.\n\n## Rules\n\n### dry\n\nKEEP IT DRY.\n",
     },
 )
 PLAIN = {"workflow_id": "team.naming"}
@@ -346,11 +362,12 @@ def named_in_text(text):
         yield tool, json.loads(said)
 
 
+@pytest.mark.parametrize("files", [NAMING, RULED], ids=["long", "with rules for all"])
 @pytest.mark.parametrize("dialect", BEGINNINGS)
-def test_every_call_that_a_reply_names_is_made_as_it_stands_there(dialect):
+def test_every_call_that_a_reply_names_is_made_as_it_stands_there(dialect, files):
     desk = make_desk()
     load_library()
-    publish_folder(desk, NAMING, "team.naming")
+    publish_folder(desk, files, "team.naming")
     call, told, made, seen = caller(dialect, desk.agent), {}, set(), []
     waiting = list(reversed(BEGINNINGS[dialect]))
     while waiting and len(made) < 80:

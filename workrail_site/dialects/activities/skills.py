@@ -1,6 +1,6 @@
 """Skills by reference: the workflow's own, those of the folder that an activity was borrowed from, then the universal ones."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -98,9 +98,13 @@ def in_parts(skill: ReadSkill, asked: Asked, *, token: str) -> ReadSkill:
     return replace(skill, document=said, text=f"{said['text']}\n\n{goes_on}")
 
 
-def beginning(skill: ReadSkill, *, token: str) -> ReadSkill:
-    """The skill, or its first part, which names the call for the next one."""
-    return in_parts(skill, Asked(whole=skill.reference), token=token)
+def beginning(skill: ReadSkill, *, token: str, told: Sequence[ReadSkill] = ()) -> ReadSkill:
+    """The skill without the rules that are told with one of those; of one that is too long so, the first part of all of it, which names
+    the call for the next one.
+    """
+    shorter = skill.beside(told)
+    is_whole = fits(shorter.document) and fits(shorter.text)
+    return shorter if is_whole else in_parts(skill, Asked(whole=skill.reference), token=token)
 
 
 class Shelf:

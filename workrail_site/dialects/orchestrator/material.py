@@ -40,7 +40,7 @@ def skills_reply(
     texts: list[str] = []
     omitted: list[str] = []
     for skill in [*([] if primary is None else [primary]), *others]:
-        first = beginning(skill.beside(whole), token=held.token)
+        first = beginning(skill, token=held.token, told=whole)
         document = first.bundled(within=held.program.id)
         if told and not (fits({**told, skill.id: document}) and fits([*texts, first.text])):
             omitted.append(skill.reference)

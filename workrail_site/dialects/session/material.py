@@ -46,7 +46,7 @@ def skills_json(skills: list[ReadSkill], *, failed: list[str], held: Held) -> di
     whole: list[ReadSkill] = []
     omitted: list[str] = []
     for skill in skills:
-        document = beginning(skill.beside(whole), token=held.token).bundled(within=held.program.id)
+        document = beginning(skill, token=held.token, told=whole).bundled(within=held.program.id)
         if fits({**told, skill.id: document}):
             told[skill.id] = document
             whole += [skill] if "part" not in document else []
