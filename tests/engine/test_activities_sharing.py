@@ -433,3 +433,36 @@ def test_activities_that_are_listed_under_a_misspelt_key_are_the_one_problem(key
 
         assert (problem.code, problem.path) == (ProblemCode.MISSING_KEY, "activities")
         assert repr(key) in problem.suggestion
+
+
+# What a reference that leads nowhere is compared with
+
+KEEPS = {
+    "activities/01-a1.yaml": b"id: a1\nversion: 1.0.0\nname: A\n",
+    "techniques/cut.md": b"# Cut\n",
+    "techniques/stone/dress.md": b"# Dress\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("reference", "suggestion", "is_of_another"),
+    [
+        ("ctu", "Did you mean 'cut'?", False),
+        ("stone::drss", "Did you mean 'stone::dress'?", False),
+        ("team.side/ctu", "Did you mean 'team.side/cut'?", True),
+        ("team.side::ctu", "Did you mean 'team.side::cut'?", True),
+        ("team.side::stone::drss", "Did you mean 'team.side::stone::dress'?", True),
+        ("team.sdie::stone::dress", "", False),
+        ("team.sdie/cut", "", False),
+    ],
+)
+def test_a_reference_that_leads_nowhere_is_compared_with_the_names_of_the_folder_that_it_names(
+    reference, suggestion, is_of_another
+):
+    side = {**KEEPS, "workflow.yaml": b"id: team.side\nversion: 1.0.0\ntitle: Side\ninitialActivity: a1\n"}
+    uses = f"steps: [{{kind: technique, technique: '{reference}'}}]\n".encode()
+    files = yaml_folder(uses, **{path.replace("/", "__"): KEEPS[path] for path in KEEPS if "techniques" in path})
+
+    problem = only(compiled(files, library=of(**{"team.side": side})).problems, "unknown_skill")
+
+    assert (problem.suggestion, problem.tells_of_other) == (suggestion, is_of_another)

@@ -158,12 +158,29 @@ class Skills:
             message, hint = f"The skill {reference[:80]!r} cannot be read.", f"Mend {broken[1]}."
             at.warn(ProblemCode.UNKNOWN_SKILL, key, message, hint)
         elif held is None and broken is None:
-            owner, slash, _ = reference.partition("/")
-            place = f"in the folder of {owner!r}" if slash else f"in this workflow or in {META!r}"
-            message = f"No skill {reference[:80]!r} is {place}."
-            named = self._unpublished(reference.partition("/" if slash else "::")[0])
-            at.warn(ProblemCode.UNKNOWN_SKILL, key, message, named or self._findings.hint(reference, *self._names()))
+            self._tell_unknown(reference, at=at, key=key, home=home)
         return held
+
+    def _tell_unknown(self, reference: str, *, at: FolderShape, key: str, home: str) -> None:
+        """Compared with the names of the folder that it names, and with its own where it names none."""
+        owner, mark, name = _parted(reference)
+        shelf = self._shelf(owner) if mark else None
+        is_named = shelf is not None or mark == "/" or "." in owner
+        if shelf is not None:
+            hint = self._findings.hint(name, shelf.names(), before="" if shelf is self._own else f"{owner}{mark}")
+        elif is_named:
+            hint = self._unpublished(owner)
+        else:
+            hint = self._findings.hint(reference, *self._names(home))
+        place = f"in the folder of {owner!r}" if is_named else f"in this workflow or in {META!r}"
+        at.problem(
+            ProblemCode.UNKNOWN_SKILL,
+            key,
+            f"No skill {reference[:80]!r} is {place}.",
+            severity=Severity.WARNING,
+            suggestion=hint,
+            tells_of_other=(home if shelf is None else shelf.owner) not in {"", self._own.owner, META},
+        )
 
     def close(self) -> tuple[HeldDocuments, ...]:
         """Every skill that belongs into the program, in order; tells what was wrong with the files that were read.
@@ -205,7 +222,10 @@ class Skills:
     def _shelf(self, owner: str) -> SkillFolder | None:
         return self._own if owner == self._own.owner else self._shelf_of(owner)
 
-    def _names(self) -> Iterator[Iterable[str]]:
+    def _names(self, home: str) -> Iterator[Iterable[str]]:
+        lender = self._shelf(home) if home else None
+        if lender is not None:
+            yield lender.names()
         yield self._own.names()
         meta = self._shelf(META)
         if meta is not None:
@@ -215,6 +235,13 @@ class Skills:
         attachment = held.attachment
         foreign = attachment.owner != self._own.owner
         return (foreign, attachment.owner, order_of_index(attachment.index), attachment.id)
+
+
+def _parted(reference: str) -> tuple[str, str, str]:
+    """The folder that a reference may name, the mark behind it, and the name there."""
+    mark = "/" if "/" in reference else "::"
+    owner, found, name = reference.partition(mark)
+    return (owner, mark, name) if found else ("", "", reference)
 
 
 def _skill(
