@@ -12,7 +12,7 @@ from tests.mcp.test_told_in_each_dialect import revised
 from tests.run_cast import make_desk
 from tests.workflow_cast import NOW
 from workflows_app.engine.activities import skills
-from workflows_app.services import publishing
+from workflows_app.services import extensions, publishing
 from workrail_site.dialects.offers.completing import complete
 from workrail_site.dialects.offers.reading import read_resource
 
@@ -541,3 +541,33 @@ def test_the_guides_of_a_lent_skill_are_named_as_they_are_read(transactional_db)
     )
     assert "Bench of the lender" in str(guide)
     assert "Bench of the lender" in str(read_resource(actor=desk.agent, uri=address))
+
+
+def test_the_guides_of_a_skill_that_a_sibling_lends_are_those_of_the_sibling(transactional_db):
+    """Documents of one namespace name each other barely. A workflow that is found by the bare name elsewhere has a guide of that name too."""
+    desk = make_desk()
+    lender = LENDER | {"techniques/sift.md": LINKS, "resources/bench.md": b"# Bench of the sibling\n\nTall.\n"}
+    named = {path: text.replace(b"team.lender", b"kiln.lender") for path, text in lender.items()}
+    publish_folder(desk, named, "kiln.lender")
+    borrower = {path: text.replace(b"team.lender", b"lender") for path, text in BORROWER.items()}
+    borrower = {path: text.replace(b"team.borrower", b"kiln.borrower") for path, text in borrower.items()}
+    publish_folder(desk, borrower, "kiln.borrower")
+    elsewhere = {**lender, "resources/bench.md": b"# Another bench\n\nLow.\n"}
+    publish_folder(desk, elsewhere, "team.lender")
+    extensions.set_alias(actor=desk.person, alias="lender", workflow_id="team.lender", now=NOW)
+    address = "workrail://workflows/kiln.lender/resources/bench"
+    navigation = caller("navigation", desk.agent)
+    state = navigation("nav_start", workflow_id="kiln.borrower")["state"]
+    revised(desk, "kiln.lender", named | {"resources/bench.md": b"# Bench of the sibling, later\n"}, 2)
+
+    for named_state in ({}, {"state": state}):
+        skill = navigation("get_skill", workflow_id="kiln.borrower", skill_id="lender::sift", **named_state)
+        guide = navigation("get_resource", **skill["linked_resources"][0], **named_state)
+        assert "Bench of the sibling" in str(guide)
+        assert ("later" in str(guide)) == (not named_state)
+        alone = navigation("get_skill", workflow_id="kiln.lender", skill_id="sift", **named_state)
+        assert "Lender sift" in str(alone)
+    rail = {"workflowId": "kiln.borrower", "part": "skill", "skill": "lender::sift"}
+    assert address in text_of(caller("rail", desk.agent).raw("inspect_workflow", **rail))
+    assert address in str(caller("lookup", desk.agent)("workflow_get", id="kiln.borrower", skill="lender::sift"))
+    assert "Bench of the sibling" in str(read_resource(actor=desk.agent, uri=address))

@@ -92,19 +92,26 @@ def attachment_of(*, actor: Actor, program: Program, held: HandedOut, name: str)
         )
     text = load_content(found.digest, _KINDS[held]).text
     inherited = inherited_by(actor=actor, program=program, skill=found) if held is HandedOut.SKILLS else ()
-    linked = linked_by(program=program, skill=found) if held is HandedOut.SKILLS else ()
+    linked = linked_by(actor=actor, program=program, skill=found) if held is HandedOut.SKILLS else ()
     shown = _indexed(found, _indexes(program, held))
     return AttachmentText(attachment=shown, text=text, inherited=inherited, linked=linked)
 
 
-def linked_by(*, program: Program, skill: Attachment) -> tuple[tuple[str, str], ...]:
-    """What a skill that was lent links to: by its bare name another one may be found, or none."""
+def linked_by(*, actor: Actor, program: Program, skill: Attachment) -> tuple[tuple[str, str], ...]:
+    """What a skill that was lent links to, with the workflow that it is of: by a bare name another one may be found, or none. A program
+    names lenders as its source does, where a bare name means first what has it in the same namespace.
+    """
     found = (find_resource(program=program, reference=name, home=skill.owner) for name in skill.resources)
     lent = dict.fromkeys(item for item in found if item is not None and item.owner != program.id)
     names: dict[Attachment, str] = {}
     for owner in {item.owner for item in lent}:
         names |= resource_names(each for each in program.resources if each.owner == owner)
-    return tuple((item.owner, names[item]) for item in lent)
+    lenders = {
+        owner: find_program(actor=actor, workflow_id=owner, beside=program.id)
+        for owner in {item.owner for item in lent}
+    }
+    ids = {owner: owner if found is None else found.id for owner, found in lenders.items()}
+    return tuple((ids[item.owner], names[item]) for item in lent)
 
 
 def is_technique(skill: Attachment) -> bool:

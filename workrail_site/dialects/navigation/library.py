@@ -38,6 +38,12 @@ class RunLibrary:
         """The run, where this is another workflow: what that lent to it is held as it was when the run began."""
         return None if self.run is None or self._is_of_run(workflow_id) else self.run
 
+    def owners(self, workflow_id: str) -> tuple[str, ...]:
+        """By which names the run may know what this workflow lent to it: a bare one means first what has it in the same namespace."""
+        namespace, _, name = workflow_id.rpartition(".")
+        is_beside = self.run is not None and namespace == self.run.id.rpartition(".")[0]
+        return (workflow_id, name) if namespace and is_beside else (workflow_id,)
+
     def find(self, workflow_id: str, kind: ContentKind, name: str) -> tuple[Attachment, str] | None:
         """A guide or template, and by what it is found in its workflow. `meta/03` is of the workflow that it names."""
         owner, slash, rest = name.partition("/")
@@ -58,7 +64,7 @@ class RunLibrary:
     def _owned(self, workflow_id: str, kind: ContentKind) -> Iterator[list[Attachment]]:
         borrower = self.borrower(workflow_id)
         if borrower is not None:
-            yield owned_by(workflow_id, borrower, kind)
+            yield from (owned_by(owner, borrower, kind) for owner in self.owners(workflow_id))
         program = self.program(workflow_id)
         yield owned_by(program.id, program, kind)
 

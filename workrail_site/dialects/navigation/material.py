@@ -84,7 +84,7 @@ def skill(skill_id: str, workflow_id: str | None, *, library: RunLibrary) -> Too
     beside_state = ", the same state" if library.named else ""
     onward = f"Read what else they say with get_skill: workflow_id {reader}{beside_state}, and the name as skill_id."
     text = with_inherited(content.text, inherited, called=_name, how_to_read=onward)
-    linked = linked_by(program=program, skill=found)
+    linked = linked_by(actor=acting(), program=program, skill=found)
     text, document = with_linked(text, linked), content.document
     beside = {"linked_resources": [{"workflow_id": owner, "index": name} for owner, name in linked]} if linked else {}
     whole = (
@@ -110,8 +110,8 @@ def _find(skill_id: str, workflow_id: str | None, library: RunLibrary) -> tuple[
     """With the program that knows it. What a run was lent is as it was when the run began."""
     if workflow_id is not None:
         borrower = library.borrower(workflow_id)
-        lent = None if borrower is None else find_skill(program=borrower, reference=f"{workflow_id}/{skill_id}")
-        if lent is not None:
+        lent = None if borrower is None else _lent(borrower, library.owners(workflow_id), skill_id)
+        if borrower is not None and lent is not None:
             return borrower, lent
         return _find_in(library.program(workflow_id), skill_id)
     if library.run is not None:
@@ -119,6 +119,11 @@ def _find(skill_id: str, workflow_id: str | None, library: RunLibrary) -> tuple[
         if found is not None:
             return program, found
     return _first(sorted(guides(), key=lambda program: program.id != META), skill_id)
+
+
+def _lent(borrower: Program, owners: Iterable[str], skill_id: str) -> Attachment | None:
+    found = (find_skill(program=borrower, reference=f"{owner}/{skill_id}") for owner in owners)
+    return next((skill for skill in found if skill is not None), None)
 
 
 def _find_in(program: Program, skill_id: str) -> tuple[Program, Attachment | None]:
