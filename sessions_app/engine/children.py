@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from sessions_app.engine import questions
 from sessions_app.engine.decisions import Decision, Outcome, Place, Suspend, TakeBack
+from sessions_app.engine.declining import declined_in_child
 from sessions_app.engine.journal import Journal
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.outputs import merge_context
@@ -92,12 +93,37 @@ def given_back(
     given = {name: value for name, value in child.variables.items() if name in named}
     answered = Names(name for name in set_by_people_alone(program) if name in settled) if given else ()
     after = {**before.variables, **given}
-    return {
+    back = {
         name: value
         for name, value in sorted(given.items())
         if (name in answered or not changes_held(name, held, before=before.variables, variables=after))
         and not conditions.is_same_value(before.variables.get(name, conditions.MISSING), value)
     }
+    declined = _declined(settled_in(parent=parent, trigger=trigger, before=before, child=child), parent, before, child)
+    if not declined:
+        return back
+    return (
+        declined_in_child(parent=parent, variables=before.variables, declined=declined, program=program, child=child)
+        | back
+    )
+
+
+def _declined(settled: tuple[str, ...], parent: Program, before: Snapshot, child: Snapshot) -> list[str]:
+    """Of what answers have settled in the child, what has no value there and stands in the parent on an agent's word alone."""
+    if not settled:
+        return []
+    known, others = Names(before.settled), set_by_others(parent)
+    return [
+        name
+        for name in settled
+        if _is_nothing(conditions.lookup(tuple(name.split(".")), variables=child.variables))
+        and name not in known
+        and not is_about(name, others)
+    ]
+
+
+def _is_nothing(value: object) -> bool:
+    return value is None or value is conditions.MISSING
 
 
 def settled_in(*, parent: Program, trigger: Trigger | None, before: Snapshot, child: Snapshot) -> tuple[str, ...]:

@@ -1,6 +1,8 @@
-"""What becomes of an agent's word about what a person then declines, by an option that says nothing of it."""
+"""What becomes of an agent's word about what a person then declines, by an option that says nothing of it: in the run that asked, and in
+the one that goes on with what that one leaves.
+"""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sessions_app.engine.state import Snapshot
@@ -28,6 +30,52 @@ def as_chosen(*, program: Program, checkpoint: Checkpoint, chosen: Effect, snaps
         name for name, value in offered if readers.take_alike(name, placeholders.resolved(value, variables=variables))
     }
     return _as_declared(program, declined, variables) if declined else variables
+
+
+def declined_in_child(
+    *, parent: Program, variables: Mapping[str, Any], declined: Iterable[str], program: Program, child: Snapshot
+) -> dict[str, Any]:
+    """What an agent's word in the parent becomes, of variables that a person has declined in the child, a run of `program`: as they are
+    declared, null where they are not. Where nobody knows what the other options would have set, since it was asked farther away, the
+    word goes.
+    """
+    readers, held = _Readers(parent, variables), Names(variables)
+    offered: dict[str, list[object]] = {}
+    for name, value in _options_of_people(program):
+        offered.setdefault(name, []).append(placeholders.resolved(value, variables=child.variables))
+    among = Names(offered)
+    gone = set()
+    for name in declined:
+        values = [(each, value) for each in among.about(name) for value in offered[each]]
+        if held.about(name) and (not values or any(readers.take_alike(each, value) for each, value in values)):
+            gone.add(name)
+    left = _as_declared(parent, gone, variables) if gone else dict(variables)
+    parts = [name for name in gone if name not in variables and left.get(name, "") is None]
+    back = {name: left.get(name) for name in gone | (variables.keys() - left.keys()) if name not in parts}
+    for name in sorted(parts):
+        root, *path = name.split(".")
+        back[root] = _without(back.get(root, variables.get(root)), path)
+    return back
+
+
+def _without(value: Any, path: Sequence[str]) -> Any:
+    """A copy in which nothing stands there."""
+    if not isinstance(value, Mapping):
+        return value
+    return {
+        key: each if key != path[0] else _without(each, path[1:])
+        for key, each in value.items()
+        if key != path[0] or path[1:]
+    }
+
+
+def _options_of_people(program: Program) -> Iterator[tuple[str, Any]]:
+    for activity in program.activities:
+        effects = (
+            each.effect for checkpoint in activity.checkpoints if checkpoint.human for each in checkpoint.options
+        )
+        for effect in effects:
+            yield from () if effect is None else effect.set_variable.items()
 
 
 class _Readers:

@@ -269,3 +269,89 @@ def test_a_child_that_asks_nobody_goes_by_what_a_person_answered_in_its_parent(f
     assert steps[closed] not in reached(run_of(CHILD))
     goes_on(floor, dialect, {**child, **refused}, open_to, {})
     assert steps[open_to] in reached(run_of(CHILD))
+
+
+# What an agent has said in the parent before, of what a person in the child then declines by an option that says nothing of it.
+
+WARM = {"type": "simple", "variable": "heat", "operator": ">", "value": 1000}
+HOT = {
+    "id": "yes",
+    "label": "Yes",
+    "effect": {"setVariable": {"heat": 1200}},
+}
+DECLINED = {
+    # What is declared, what the agent said, by which condition the way is open, what *yes* sets, and whether the word goes.
+    "another number that reads like it": ({"type": "number"}, {"heat": 1300}, WARM, HOT, True),
+    "the same": ({"type": "number"}, {"heat": 1200}, WARM, HOT, True),
+    "beside a default": ({"type": "number", "defaultValue": 20}, {"heat": 1300}, WARM, HOT, True),
+    "what nobody takes for it": (
+        {"type": "number"},
+        {"heat": 700},
+        {**WARM, "value": 600},
+        {**HOT, "effect": {"setVariable": {"heat": 500}}},
+        False,
+    ),
+    "a part": (
+        {"type": "object"},
+        {"heat": {"ok": True, "by": "me"}},
+        equals("heat.ok", value=True),
+        {**HOT, "effect": {"setVariable": {"heat.ok": True}}},
+        True,
+    ),
+}
+
+
+def publish_heat(floor, workflow_id, *, declared, reads=None, asks=None, child=None):
+    asked = {"checkpoints": [checkpoint("agreed", options=[asks, {"id": "no", "label": "No"}], **ASKS)]} if asks else {}
+    ways = [{"to": "build", "condition": reads}, {"to": "rest", "isDefault": True}] if reads else []
+    plan = activity(
+        "plan",
+        steps=[activity_step("draft", **({"checkpoint": "agreed"} if asks else {})), activity_step("after")],
+        transitions=ways,
+        **asked,
+        **({"triggers": [{"workflow": child, "passContext": ["heat"]}]} if child else {}),
+    )
+    others = (activity("build", steps=[activity_step("make")]), activity("rest", steps=[activity_step("wait")]))
+    files = folder(
+        plan, *(others if ways else ()), about=about(variables=[{"name": "heat", **declared}]) | {"id": workflow_id}
+    )
+    publish_folder(floor.desk, files, workflow_id)
+
+
+def triggered(floor, at, workflow_id, *, passes):
+    floor.clock.shift(1)
+    offers = floor.navigation("nav_situation", state=at["state"])["availableActions"]["optional"]
+    (offered,) = [each for each in offers if each["action"] == "nav_start"]
+    given = offered["initial_variables"] if passes else {"parent_state": offered["initial_variables"]["parent_state"]}
+    return floor.navigation("nav_start", workflow_id=workflow_id, initial_variables=given)
+
+
+@pytest.mark.parametrize("between", [False, True], ids=["child", "grandchild"])
+@pytest.mark.parametrize("passes", [False, True], ids=["alone", "passed on"])
+@pytest.mark.parametrize("said_before", ["at the start", "with a step"])
+@pytest.mark.parametrize("what", DECLINED)
+def test_what_an_agent_said_in_a_parent_is_declined_by_a_person_in_a_child(floor, what, said_before, passes, between):
+    declared, word, reads, asks, goes = DECLINED[what]
+    middle = "team.between"
+    publish_heat(floor, FOLDER, declared=declared, reads=reads, child=middle if between else CHILD)
+    publish_heat(floor, middle, declared=declared, child=CHILD)
+    publish_heat(floor, CHILD, declared=declared, asks=asks)
+    at_start = said_before == "at the start"
+    parent = floor.navigation("nav_start", workflow_id=FOLDER, initial_variables=word if at_start else {})
+    parent = nav(floor, parent["state"], "complete_step", step_id="draft", **({} if at_start else {"context": word}))
+    above = parent
+    if between:
+        above = triggered(floor, parent, middle, passes=passes)
+        above = nav(floor, above["state"], "complete_step", step_id="draft")
+    child = at_no(floor, "navigation", triggered(floor, above, CHILD, passes=passes))
+    nav(floor, child["state"], "complete_step", step_id="after")
+    if between:
+        nav(floor, floor.navigation("nav_situation", state=above["state"])["state"], "complete_step", step_id="after")
+    assert "complete" in reached(run_of(CHILD))
+
+    state = floor.navigation("nav_situation", state=parent["state"])["state"]
+    for more in ({"context": word}, {}):
+        state = nav(floor, state, "complete_step", step_id="after", **more).get("state", state)
+    nav(floor, state, "transition", activity_id="build")
+
+    assert ("make" in reached(run_of(FOLDER))) is (not goes and not between)
