@@ -349,21 +349,26 @@ def test_when_a_job_has_ended_the_next_is_asked_for_of_the_team_whose_turn_it_is
     assert asked == [of_other]
 
 
-def test_a_job_whose_worker_is_gone_is_in_nobodys_way_once_it_was_silent_for_long(monkeypatch):
+def test_a_job_whose_worker_is_gone_is_in_the_way_of_other_teams_for_half_a_minute(monkeypatch):
     asked_to_run(monkeypatch)
     one, other = desks(2)
-    mine, theirs = asks(one), asks(other)
+    mine, mine_too, theirs, theirs_too = asks(one), asks(one), asks(other), asks(other)
 
     def killed(_place):
         raise Killed
 
     with pytest.raises(Killed):
         bundle_jobs.run_bundle_job(actor=SYSTEM, job_id=mine, now=NOW, fail=killed)
-    while_silent, later = NOW + SILENCE, NOW + SILENCE + timedelta(seconds=1)
 
-    assert bundle_jobs.run_bundle_job(actor=SYSTEM, job_id=theirs, now=while_silent) is BundleJobState.WAITING
-    assert bundle_jobs.run_bundle_job(actor=SYSTEM, job_id=theirs, now=later) is BundleJobState.DONE
-    assert bundle_jobs.run_bundle_job(actor=SYSTEM, job_id=mine, now=later) is BundleJobState.DONE
+    def state_of(job_id, *, after):
+        return bundle_jobs.run_bundle_job(actor=SYSTEM, job_id=job_id, now=NOW + after)
+
+    assert state_of(theirs, after=timedelta(seconds=30)) is BundleJobState.WAITING
+    assert state_of(theirs, after=timedelta(seconds=31)) is BundleJobState.DONE
+    assert state_of(theirs_too, after=timedelta(seconds=32)) is BundleJobState.DONE
+    assert state_of(mine_too, after=SILENCE) is BundleJobState.WAITING
+    assert state_of(mine, after=SILENCE + timedelta(seconds=1)) is BundleJobState.DONE
+    assert state_of(mine_too, after=SILENCE + timedelta(seconds=2)) is BundleJobState.DONE
 
 
 def test_a_job_that_fails_unexpectedly_is_in_nobodys_way_and_is_tried_again(monkeypatch):

@@ -34,6 +34,8 @@ from teams_app.services.ids import new_id
 KEPT = timedelta(days=1)
 # A worker that has said nothing for so long is gone.
 SILENCE = timedelta(minutes=5)
+# One that is silent for so long keeps its job, and holds up no other team's any more: it may be gone. An import is silent until its end.
+_IN_DOUBT = timedelta(seconds=30)
 _MIB = 1024 * 1024
 PART_BYTES = _MIB
 # Of one team, archives left out, until they expire.
@@ -108,11 +110,11 @@ def _next(now: datetime) -> UUID | None:
     """The first job of the team that was served longest ago; None where as many are under way as may be."""
     unfinished = BundleJob.objects.filter(finished_at__isnull=True).exclude(kind=BundleJobKind.ARCHIVE.value)
     under_way = unfinished.filter(state=BundleJobState.RUNNING.value, touched_at__gte=now - SILENCE)
-    busy = list(under_way.values_list("team_id", flat=True))
-    if len(busy) >= settings.BUNDLE_JOBS_AT_ONCE:
+    heard = dict(under_way.order_by("touched_at").values_list("team_id", "touched_at"))
+    if sum(touched_at >= now - _IN_DOUBT for touched_at in heard.values()) >= settings.BUNDLE_JOBS_AT_ONCE:
         return None
     served = BundleJob.objects.filter(team_id=OuterRef("team_id"), attempt_id__isnull=False).order_by("-id")
-    first = unfinished.exclude(team_id__in=busy).order_by("team_id", "id").distinct("team_id")
+    first = unfinished.exclude(team_id__in=heard).order_by("team_id", "id").distinct("team_id")
     turns = first.annotate(served_at=Subquery(served.values("touched_at")[:1])).values_list("pk", "served_at")
     # Before all of them comes who was not served within the time that jobs are kept.
     return min(turns, key=lambda turn: (turn[1] is not None, turn[1] or now, turn[0]), default=(None, None))[0]
