@@ -10,6 +10,7 @@ from itertools import islice
 LONGEST_WORD = 64
 MOST_CANDIDATES = 256
 _LIKE_ENOUGH = 0.6
+_SHORTEST = 4
 
 
 def closest(word: str, known: Iterable[str], *, like_enough: float = _LIKE_ENOUGH) -> str | None:
@@ -29,6 +30,20 @@ def is_misspelt(word: str, name: str, *, like_enough: float) -> bool:
     return _is_one_slip(_folded(word[: LONGEST_WORD + 1]), _folded(name)) or (
         closest(word, (name,), like_enough=like_enough) is not None
     )
+
+
+def is_slip_of(word: str, name: str) -> bool:
+    """Whether two letters have changed their places, or one that stands twice stands once or the other way round: of a name of four
+    letters or more that is hardly another word.
+    """
+    word, name = _folded(word[: LONGEST_WORD + 1]), _folded(name)
+    shorter, longer = sorted((word, name), key=len)
+    at = next((at for at, (one, other) in enumerate(zip(shorter, longer, strict=False)) if one != other), len(shorter))
+    if len(shorter) < _SHORTEST or shorter == longer:
+        return False
+    if len(shorter) == len(longer):
+        return shorter[at : at + 2] == longer[at : at + 2][::-1] and shorter[at + 2 :] == longer[at + 2 :]
+    return shorter[at:] == longer[at + 1 :] and at > 0 and longer[at] == longer[at - 1]
 
 
 def _is_one_slip(word: str, name: str) -> bool:

@@ -283,6 +283,22 @@ def test_a_declared_name_that_is_misspelt_is_told_wherever_it_is_used(place, nam
     assert repr(name) in problem.message
 
 
+SLIPS = {"feilds": "fields", "heta": "heat", "sakcs": "sacks", "adress": "address", "fiields": "fields"}
+OTHERS = ["yeat", "hat", "she", "dresses", "sack2"]
+
+
+@pytest.mark.parametrize("place", using(""))
+@pytest.mark.parametrize("name", [*SLIPS, *OTHERS])
+def test_two_letters_that_changed_places_or_one_written_twice_make_a_declared_name_another(place, name):
+    declared = [{"name": each, "type": "boolean"} for each in ("fields", "heat", "sacks", "address", "hse", "x")]
+    about = workflow(variables=declared)
+
+    found = compiled(folder(activity(**using(name)[place]), about=about)).warnings
+
+    told = [each.suggestion for each in found if each.code.value == "undeclared_variable"]
+    assert told == ([f"Did you mean {SLIPS[name]!r}?"] if name in SLIPS else [])
+
+
 @pytest.mark.parametrize("place", using(""))
 @pytest.mark.parametrize("name", ["current_activity", "approved", "plan", "currentItem", "entry"])
 def test_what_only_acts_use_needs_no_declaration(place, name):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from itertools import islice
 
-from teams_app.engine.closest import closest
+from teams_app.engine.closest import MOST_CANDIDATES, closest, is_slip_of
 from workflows_app.engine import conditions, placeholders
 from workflows_app.engine.activities import value_types
 from workflows_app.engine.activities.findings import FolderFindings
@@ -364,7 +364,8 @@ def _misspelt(program: Program, places: LintPlaces, told: Collection[str]) -> It
         if root not in known and name not in known:
             unknown.setdefault(root, user)
     for name, user in islice(unknown.items(), _MOST_COMPARED):
-        meant = closest(name, declared, like_enough=_MISSPELT)
+        slips = (each for each in islice(declared, MOST_CANDIDATES) if is_slip_of(name, each))
+        meant = closest(name, declared, like_enough=_MISSPELT) or next(slips, None)
         if meant is not None:
             yield _not_declared(name, user, f"Did you mean {meant!r}?")
 
