@@ -109,3 +109,26 @@ def test_what_reads_like_a_declined_value_is_looked_for_in_proportion(root):
 
     assert chosen == others
     assert work.seconds <= allowed(plain=0, size=500_000) / 2
+
+
+@pytest.mark.parametrize("root", ["review.a", "a"])
+def test_what_a_run_takes_back_of_declined_words_is_looked_for_in_proportion(root):
+    """As many variables that an agent has said in the parent, that it reads, and that a person in the child has declined."""
+    count = 1_500
+    effect = {"setVariable": {f"{root}{number}": 1200 for number in range(count)}}
+    options = [{"id": "yes", "label": "Yes", "effect": effect}, {"id": "no", "label": "No"}]
+    asked = checkpoint("agreed", authority="human", options=options)
+    child = program_of(folder(activity("work", checkpoints=[asked], steps=[step("draft", checkpoint="agreed")])))
+    ways = [{"to": "work", "condition": {**equals(name, 1000), "operator": ">"}} for name in effect["setVariable"]]
+    parent = program_of(folder(activity("work", steps=[step("draft")], transitions=ways)))
+    said = dict.fromkeys(effect["setVariable"], 1300)
+    others = {f"{root}.other{number}": number for number in range(40_000)}
+    before = replace(begun(parent), variables=said | others)
+    ended = replace(begun(child), settled=tuple(sorted(said)))
+    trigger = Trigger(workflow="x", pass_context=tuple(said))
+
+    with Work() as work:
+        back = children.given_back(parent=parent, trigger=trigger, before=before, program=child, child=ended)
+
+    assert back == dict.fromkeys(said)
+    assert work.seconds <= allowed(plain=0, size=500_000) / 2
