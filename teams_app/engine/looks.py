@@ -40,6 +40,8 @@ _MADE = r"(?=[a-z_-]{0,60}[0-9])"
 _MADE_IN_PART = r"(?=(?:[a-z0-9]{0,60}[_.=-]){0,8}(?=[a-z]{0,60}[0-9])[a-z0-9]{10,})"
 # No joint either: what begins as names in code may.
 _IN_ONE = r"(?=[a-z]{0,60}[0-9])[a-z0-9]{20,}"
+# Letters of both kinds and no digit, as Hugging Face makes all of its keys and chance a few of others': as many as a key has.
+_LETTERS = r"(?-i:(?=[a-z]{0,60}[A-Z])(?=[A-Z]{0,60}[a-z])[A-Za-z]{%d}(?![A-Za-z0-9_]))"
 _UUID = r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
 # Letters of both kinds and digits.
 _MIXED = r"(?=[a-z+/_-]{0,60}[0-9])(?-i:(?=[a-z0-9+/_-]{0,60}[A-Z])(?=[A-Z0-9+/_-]{0,60}[a-z]))"
@@ -150,7 +152,10 @@ OWN = (
     ),
 )
 _BY_BEGINNING = (
-    _key("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", rest=rf"{_MADE_IN_PART}[a-z0-9_-]{{8,}}"),
+    _key(
+        *("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+        rest=rf"(?:{_MADE_IN_PART}[a-z0-9_-]{{8,}}|{_LETTERS % 36})",
+    ),
     _key(
         "glpat- gldt- glrt- glrtr- glptt- glcbt- glimt- glsoat- glagent- glft- glffct- gloas- gr1348941",
         rest=r"[a-z0-9_-]{8,}(?:\.[a-z0-9]{2}\.[a-z0-9]{7,})?",
@@ -176,7 +181,7 @@ _BY_BEGINNING = (
     _key("aq.ab8", "bedrock-api-key-", rest=r"[a-z0-9_-]{30,}"),
     _key("ya29.", "gocspx-", "1//0", rest=r"[a-z0-9_-]{16,}"),
     _key("pypi-age", rest=rf"{_MADE_IN_PART}[a-z0-9_-]{{16,}}"),
-    _key("npm_", "hf_", "api_org_", rest=r"(?=[a-z]*[0-9])[a-z0-9]{20,}"),
+    _key(*("npm_", "hf_", "api_org_"), rest=rf"(?:(?=[a-z]*[0-9])[a-z0-9]{{20,}}|{_LETTERS % 34}|{_LETTERS % 36})"),
     _key("sg.", rest=rf"{_MADE_IN_PART}[a-z0-9_-]{{16,}}\.[a-z0-9_-]{{16,}}"),
     _key("dop_v1_", "dapi", "dose", rest=r"[a-f0-9]{24,}(?:-[0-9])?"),
     _key("absk", rest=r"[a-z0-9+/]{80,}={0,2}"),

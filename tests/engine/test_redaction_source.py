@@ -52,6 +52,9 @@ LOOKS = [
     "AIzaSy0123456789abcdefghijklmnopqrstuvw",
     "npm_0123456789abcdefghijABCDEFGHIJ",
     "hf_0123456789abcdefghijABCDEFGHIJ",
+    "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",
+    "npm_qWeRtYuIoPaSdFgHjKlZxCvBnMqWeRtYuIoP",
+    "ghp_qWeRtYuIoPaSdFgHjKlZxCvBnMqWeRtYuIoP",
     "SG.0123456789abcdefghij.0123456789abcdefghijABCDEFGHIJ",
     "dop_v1_" + "0123456789abcdef" * 4,
     "-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl\n-----END OPENSSH PRIVATE KEY-----",
@@ -462,7 +465,7 @@ def test_whatever_is_minted_here_is_known_by_its_prefix():
 
 @pytest.mark.parametrize(
     "text",
-    ["task-list-of-the-team-2", "sk-learn compatible", "asia and akia", "hf_some_long_variable_name", "wr_key_", "the sg. part",
+    ["task-list-of-the-team-2", "sk-learn compatible", "asia and akia", "hf_some_long_variable_name", "hf_sixteenSmallWordsInCodeWithoutDigit", "ghp_thirtysixlettersofasinglecaseonlyyes", "wr_key_", "the sg. part",
      "npm_config_registry", "the private key of the server", "password policy", "token bucket", "key: value", "st.v1.abcdef"],
 )  # fmt: skip
 def test_what_an_agent_may_well_write_is_kept_as_it_is(text):
