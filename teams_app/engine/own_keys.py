@@ -13,6 +13,8 @@ OWN_MARKS: Final = ("wr_key_", "wr_pat_", "wr_oat_", "wr_ort_", "wr_hook_", "wr_
 LETTERS = 40
 # Of one that was cut short nobody guesses the rest from fewer: sixteen letters are eighty bits. No name has as many in one word.
 FEWEST_LETTERS = 24
+# The same of what has no digits, or in one place: words in one piece are not as long, nor is the alphabet.
+_FEWEST_OF_WORDS = 38
 # What is listed with its beginning is known to people by so many.
 _LISTED, _SHOWN_LETTERS = frozenset({"wr_key_", "wr_pat_"}), 8
 # Of forty letters by chance twenty-three are different, and never so few; of what shows the form alone one is.
@@ -63,12 +65,14 @@ def _behind(text: str, mark: re.Match[str]) -> tuple[int, str] | None:
     end = mark.end() + len("" if run is None else run[0])
     is_listed = kind in _LISTED and len(mark[0]) == len(kind)
     shown = mark[0] + letters[:_SHOWN_LETTERS] if is_listed else kind
-    if _is_by_chance([letters[:LETTERS]]):
+    is_whole = len(letters) == LETTERS == end - mark.end() and len(set(letters.lower())) >= _FEWEST_DIFFERENT
+    if is_whole or _is_by_chance([letters[:LETTERS]]):
         return end, shown
     last = _end_of(text, mark.end(), breaks=int(len(mark[0]) > len(kind)))
     if last is not None:
         return last, kind
-    is_cut_short = _is_by_chance([letters], fewest=FEWEST_LETTERS) and _has_digits(letters)
+    fewest = FEWEST_LETTERS if _has_digits(letters) else _FEWEST_OF_WORDS
+    is_cut_short = _is_by_chance([letters], fewest=fewest)
     return (end, shown) if is_cut_short and end == mark.end() + len(letters) else None
 
 

@@ -106,8 +106,7 @@ def hide_keys(text: str) -> str:
 
 def hide_own_keys(text: str) -> str:
     """As `hide_keys`, of those of this product alone."""
-    hidden = _hidden(text, _OWN_KEYS)
-    return HIDDEN if holds_own_key(hidden) else hidden
+    return _hidden(text, _OWN_KEYS)
 
 
 def shown_without_keys(text: str, *, most: int) -> str:
@@ -159,7 +158,12 @@ def _of_whole_characters(text: str) -> str:
 
 
 def _hidden(text: str, table: _Looks) -> str:
-    return _hidden_in(text, read_plainly(text), table) if table.is_worth_reading(text) else text
+    if not table.is_worth_reading(text):
+        return text
+    hidden = _hidden_in(text, read_plainly(text), table)
+    # What is a key of ours as it stands, and reads as something else: where it ends nobody knows.
+    is_left = table is not _WORDS and _is_found(FIRST_OF_MARKS, hidden) and holds_own_key(hidden)
+    return HIDDEN if is_left else hidden
 
 
 def _hidden_in(text: str, plain: Plain, table: _Looks) -> str:

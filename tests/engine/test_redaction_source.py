@@ -936,3 +936,27 @@ def test_every_whole_key_of_ours_is_found_and_known_by_its_beginning():
             shown = f"{mark}{letters[:8]}" if mark == "wr_key_" else mark
             assert hide_keys(f"x_{mark}{letters}_y") == f"x_{shown}{HIDDEN}_y"
             assert holds_own_key(f"{mark}{letters}".upper())
+
+
+@pytest.mark.parametrize("mark", OWN_MARKS)
+def test_whatever_is_refused_as_a_key_of_ours_is_hidden_where_it_is_kept(mark):
+    key = f"{mark}{MADE_LETTERS[0]}"
+    for between in ("\uff3f", "%", "\u200b", "&", "\\", "=", "<b>", "%25", "\uff05"):
+        for size in (2, 3, 5, 8, 13, 21):
+            broken = between.join(key[at : at + size] for at in range(0, len(key), size))
+            text = f"saw {broken} there"
+            if holds_own_key(text):
+                assert broken not in hide_keys(text), (between, size)
+                assert not holds_own_key(hide_keys(text)), (between, size)
+                assert not holds_own_key(hide_secrets(text)), (between, size)
+
+
+@pytest.mark.parametrize("mark", OWN_MARKS)
+def test_a_key_of_ours_is_one_in_whichever_case_and_but_for_two_letters_without_digits(mark):
+    letters = "thkpdjukwcrletsfnnxxjzglsrpohffwmapnznse"
+    for at in range(0, 40, 3):
+        assert holds_own_key(f"{mark}{letters[:at]}{letters[at:].title()}")
+        assert holds_own_key(f"{mark}{letters[:at]}{letters[at : at + 1].upper()}{letters[at + 1 :]}")
+    for cut in (39, 38):
+        assert holds_own_key(f"{mark}{letters[:cut]} there")
+    assert not holds_own_key(f"{mark}{letters[:35]} and so on")
