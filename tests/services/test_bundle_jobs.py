@@ -20,7 +20,7 @@ from sessions_app.services.bundles import bundle_jobs
 from sessions_app.services.bundles.bundle_jobs import SILENCE
 from sessions_app.services.bundles.files import open_bundle, verify_bundle
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
-from teams_app.engine.errors import ForbiddenError, NotFoundError
+from teams_app.engine.errors import ForbiddenError, NotFoundError, RateLimitedError
 from teams_app.engine.pages import PageRequest
 from tests import logs, run_cast
 from tests.bundle_play import export
@@ -84,6 +84,26 @@ def test_an_import_is_done_by_a_worker_as_whoever_asked(desk, value):
     assert len(done.result["sessions"]) == 1
     assert WorkSession.objects.count() == 2
     assert WorkSession.objects.filter(created_by=desk.person.id).count() == 1
+
+
+def test_an_import_that_comes_too_soon_after_others_waits_for_its_minute(desk, value, monkeypatch):
+    asked_to_run(monkeypatch)
+    data = export(desk.person, session_id(value))
+    asked = bundle_jobs.ask_to_import(actor=desk.person, pieces=[data], now=NOW, max_bytes=10**6)
+
+    def too_much(**_given):
+        raise RateLimitedError("Too much within a minute.", suggestion="Wait.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(bundle_jobs, "import_bundle", too_much)
+        assert run(asked.id, after=timedelta(0)) is BundleJobState.WAITING
+    assert run(asked.id, after=timedelta(seconds=59)) is BundleJobState.WAITING
+    assert run(asked.id, after=timedelta(seconds=60)) is BundleJobState.DONE
+    assert WorkSession.objects.count() == 2
+
+
+def run(job_id, *, after):
+    return bundle_jobs.run_bundle_job(actor=SYSTEM, job_id=job_id, now=NOW + after)
 
 
 def test_a_file_that_is_no_bundle_is_a_failed_job_with_its_code(desk):

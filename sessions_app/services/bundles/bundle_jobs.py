@@ -114,7 +114,9 @@ def _next(now: datetime) -> UUID | None:
     if sum(touched_at >= now - _IN_DOUBT for touched_at in heard.values()) >= settings.BUNDLE_JOBS_AT_ONCE:
         return None
     served = BundleJob.objects.filter(team_id=OuterRef("team_id"), attempt_id__isnull=False).order_by("-id")
-    first = unfinished.exclude(team_id__in=heard).order_by("team_id", "id").distinct("team_id")
+    # Of those that came too soon it is the turn later.
+    too_soon = Q(state=BundleJobState.WAITING.value, attempt_id__isnull=False, touched_at__gt=now)
+    first = unfinished.exclude(team_id__in=heard).exclude(too_soon).order_by("team_id", "id").distinct("team_id")
     turns = first.annotate(served_at=Subquery(served.values("touched_at")[:1])).values_list("pk", "served_at")
     # Before all of them comes who was not served within the time that jobs are kept.
     return min(turns, key=lambda turn: (turn[1] is not None, turn[1] or now, turn[0]), default=(None, None))[0]
@@ -148,6 +150,10 @@ def _done(row: BundleJob, now: datetime, fail: FailPoint) -> BundleJobState:
             case BundleJobKind.ARCHIVE:
                 # Made whole by whoever expires the session, and never asked for.
                 return BundleJobState(row.state)
+    except RateLimitedError:
+        # When what was taken is done nobody who asked for it can choose. It comes again when the minute is past.
+        _mine(row).update(state=BundleJobState.WAITING.value, touched_at=now + _TO_ASK_AGAIN)
+        return BundleJobState.WAITING
     except WorkrailError as error:
         _fail(row, now, error)
         return BundleJobState.FAILED
