@@ -9,6 +9,8 @@ from django.utils.http import url_has_allowed_host_and_scheme
 
 _THEMES = frozenset({"light", "dark"})
 _COOKIE = "workrail_theme"
+# No page: what is only posted to.
+_ONLY_SENT_TO = frozenset({"logout", "theme"})
 _ONE_YEAR_S = 365 * 24 * 60 * 60
 
 
@@ -28,10 +30,11 @@ def leads_to_a_page(address: str) -> bool:
     if not path.startswith("/"):
         return False
     try:
-        resolve(unquote(path))
+        # What answers for all that nothing else does has no name.
+        name = resolve(unquote(path)).url_name
     except Resolver404:
         return False
-    return True
+    return name is not None and name not in _ONLY_SENT_TO
 
 
 def switch_theme(request: HttpRequest) -> HttpResponse:

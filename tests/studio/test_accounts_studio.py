@@ -217,6 +217,7 @@ ELSEWHERE = [
 # As it arrives, read once: what begins where the page of signing in stands, or where nothing is.
 NOWHERE = [
     *("%2f%2fevil.example", "%2f%2f", "%5c%5cevil.example", "/%2f%2fevil.example", "studio/", "x", "?x=1", "#x", "./", "../..", "login/"),
+    *("/studio/nothing-here", "/studio//evil.example", "/studio/;@evil", "/studio/logout/", "/studio/theme/"),
     *("/nowhere", "/%2e%2e/x", "http://testserver/nowhere", "//testserver", "/\u0000", "/%00", "/studio%2f"),
 ]  # fmt: skip
 
