@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from teams_app.engine import redaction
-from teams_app.engine.looks import HIDDEN
+from teams_app.engine.own_keys import HIDDEN
 from teams_app.engine.redaction import bare_name, hide_secrets
 
 _MOST_LEVELS = 12

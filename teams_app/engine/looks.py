@@ -6,9 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from teams_app.engine.own_keys import FEWEST_LETTERS, OWN_MARKS
-
-HIDDEN = "[redacted]"
+from teams_app.engine.own_keys import FEWEST_LETTERS, HIDDEN, OWN_MARKS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+HIDDEN: Final = "[redacted]"
 OWN_MARKS: Final = ("wr_key_", "wr_pat_", "wr_oat_", "wr_ort_", "wr_hook_", "wr_link_")
 LETTERS = 40
 # Of one that was cut short nobody guesses the rest from fewer: sixteen letters are eighty bits. No name has as many in one word.
@@ -63,6 +64,8 @@ def _behind(text: str, mark: re.Match[str]) -> tuple[int, str] | None:
     run = _RUN.match(text, mark.end())
     letters = "" if run is None else run[1]
     end = mark.end() + len("" if run is None else run[0])
+    if text.startswith(HIDDEN, end):
+        return None
     is_listed = kind in _LISTED and len(mark[0]) == len(kind)
     shown = mark[0] + letters[:_SHOWN_LETTERS] if is_listed else kind
     is_whole = len(letters) == LETTERS == end - mark.end() and len(set(letters.lower())) >= _FEWEST_DIFFERENT

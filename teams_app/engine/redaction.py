@@ -13,8 +13,8 @@ import orjson
 import re2
 
 from teams_app.engine.errors import InvalidInputError
-from teams_app.engine.looks import HIDDEN, KEYS, MADE_VALUE, OWN, OWN_ENCODED, WORDS, Look
-from teams_app.engine.own_keys import FIRST_OF_MARKS, own_keys
+from teams_app.engine.looks import KEYS, MADE_VALUE, OWN, OWN_ENCODED, WORDS, Look
+from teams_app.engine.own_keys import FIRST_OF_MARKS, HIDDEN, own_keys
 from teams_app.engine.plain_reading import OTHERWISE, EditedText, Plain, read_plainly
 
 _LONG_CHARACTERS = 256

@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 import pytest
 
-from teams_app.engine.looks import HIDDEN, KEYS
-from teams_app.engine.own_keys import OWN_MARKS, own_keys
+from teams_app.engine.looks import KEYS
+from teams_app.engine.own_keys import HIDDEN, OWN_MARKS, own_keys
 from teams_app.engine.plain_reading import read_plainly
 from teams_app.engine.redaction import (
     _found,
@@ -960,3 +960,15 @@ def test_a_key_of_ours_is_one_in_whichever_case_and_but_for_two_letters_without_
     for cut in (39, 38):
         assert holds_own_key(f"{mark}{letters[:cut]} there")
     assert not holds_own_key(f"{mark}{letters[:35]} and so on")
+
+
+@pytest.mark.parametrize("mark", OWN_MARKS)
+def test_what_was_hidden_before_is_no_key_whatever_stands_behind_it(mark):
+    chance = Random(7)
+    for _ in range(400):
+        words = " ".join("".join(chance.choices("abcdefgh234567", k=chance.randint(1, 9))) for _ in range(9))
+        hidden = hide_keys(f"{mark}{chance.choice(MADE_LETTERS)} {words}")
+
+        assert hidden.endswith(f"{HIDDEN} {words}")
+        assert not holds_own_key(hidden)
+        assert (hide_keys(hidden), hide_secrets(hidden)) == (hidden, hidden)

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from teams_app.engine.looks import HIDDEN
+from teams_app.engine.own_keys import HIDDEN
 from teams_app.engine.redaction import bare_name, hide_secrets, is_secret_name
 
 MAX_ARGUMENTS_BYTES = 4096
