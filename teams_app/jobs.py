@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from queue import Full, Queue
 from typing import Any
+from uuid import UUID
 
 import structlog
 from celery import Signature, signature
@@ -150,9 +151,9 @@ def ask_to_expire_keys(*, at: datetime, now: datetime) -> None:
     ask_after_commit(ask=signature(EXPIRE_KEYS, immutable=True), eta=at)
 
 
-def ask_to_deliver() -> None:
-    ask_after_commit(ask=signature(DELIVER_NOTICES, immutable=True))
+def ask_to_deliver(*, team_id: UUID) -> None:
+    ask_after_commit(ask=signature(DELIVER_NOTICES, args=(str(team_id),), immutable=True))
 
 
-def ask_to_send_mails() -> None:
-    ask_after_commit(ask=signature(SEND_MAILS, immutable=True))
+def ask_to_send_mails(*, team_id: UUID) -> None:
+    ask_after_commit(ask=signature(SEND_MAILS, args=(str(team_id),), immutable=True))

@@ -11,7 +11,7 @@ from teams_app.engine.actors import ActorKind, Door, Role, Scope, TokenScope
 from teams_app.engine.keys import DIGEST_BYTES
 from teams_app.engine.named_requests import ASKED_BYTES
 from teams_app.engine.names import NAME_CHARACTERS, USERNAME_CHARACTERS, fold_username
-from teams_app.engine.webhooks import MAX_URL_CHARACTERS, DeliveryState, NoticeKind
+from teams_app.engine.webhooks import MAX_URL_CHARACTERS, DeliveryState, NoticeKind, TeamWork
 
 _DIGEST_CHARACTERS = 71
 _SEAL_CHARACTERS = 64
@@ -243,6 +243,24 @@ class NoticeDelivery(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.state}"
+
+
+class WorkTurn(models.Model):
+    """Until when it counts that a worker was asked for this, and that one is at it: of each team one is enough."""
+
+    pk = models.CompositePrimaryKey("team_id", "work")
+    team_id = models.UUIDField()
+    work = models.CharField(max_length=16)
+    asked_until = models.DateTimeField(null=True)
+    held_until = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(work__in=[each.value for each in TeamWork]), name="work_turn_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.work} of {self.team_id}"
 
 
 class MailWish(models.Model):

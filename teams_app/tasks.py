@@ -1,5 +1,7 @@
 """What the workers do for this app: one service call each, safe to run twice."""
 
+from uuid import UUID
+
 from celery import shared_task
 from django.utils import timezone
 
@@ -8,7 +10,7 @@ from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.services import deliveries, mails, named_requests, storage
 from teams_app.services.keys import record_expiries
 
-# A round ends by itself after a minute, with the call that it is at.
+# A round ends by itself after seconds, with the call that it is at.
 _DELIVERING_SECONDS = 5 * 60
 
 
@@ -19,16 +21,19 @@ def expire_keys() -> int:
 
 
 @shared_task(name=jobs.DELIVER_NOTICES, soft_time_limit=_DELIVERING_SECONDS, time_limit=_DELIVERING_SECONDS + 30)
-def deliver_notices() -> int:
-    """Returns how many notices were taken."""
-    actor = system_actor(team_id=NO_TEAM, door=Door.TASK)
-    return deliveries.deliver_due(actor=actor, clock=timezone.now)
+def deliver_notices(team_id: str | None = None) -> int:
+    """Returns how many notices of the team were taken; by the clock, without one, for how many teams it was asked for."""
+    if team_id is None:
+        return deliveries.ask_for_due(actor=system_actor(team_id=NO_TEAM, door=Door.TASK), now=timezone.now())
+    return deliveries.deliver_due(actor=system_actor(team_id=UUID(team_id), door=Door.TASK), clock=timezone.now)
 
 
 @shared_task(name=jobs.SEND_MAILS, soft_time_limit=_DELIVERING_SECONDS, time_limit=_DELIVERING_SECONDS + 30)
-def send_mails() -> int:
-    """Returns how many mails were taken."""
-    return mails.send_due(actor=system_actor(team_id=NO_TEAM, door=Door.TASK), clock=timezone.now)
+def send_mails(team_id: str | None = None) -> int:
+    """Returns how many mails of the team were taken; by the clock, without one, for how many teams it was asked for."""
+    if team_id is None:
+        return mails.ask_for_due(actor=system_actor(team_id=NO_TEAM, door=Door.TASK), now=timezone.now())
+    return mails.send_due(actor=system_actor(team_id=UUID(team_id), door=Door.TASK), clock=timezone.now)
 
 
 @shared_task(name=jobs.MEASURE_STORAGE)

@@ -6,6 +6,11 @@ import ssl
 import threading
 from datetime import UTC, datetime, timedelta
 
+from teams_app.engine.actors import Door, system_actor
+from teams_app.engine.fail_points import go_on
+from teams_app.models import NoticeDelivery
+from teams_app.services import deliveries
+
 OK = b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"
 
 
@@ -54,6 +59,15 @@ class NoticeBoard:
                         secured.sendall(self.reply)
             except OSError:
                 continue
+
+
+def deliver_all(*, clock, fail=go_on):
+    """What the tasks come to that the schedule asks for: one of each team that has something due."""
+    due = NoticeDelivery.objects.filter(next_try_at__lte=clock()).order_by("team_id")
+    return sum(
+        deliveries.deliver_due(actor=system_actor(team_id=team_id, door=Door.TASK), clock=clock, fail=fail)
+        for team_id in list(due.values_list("team_id", flat=True).distinct())
+    )
 
 
 def _read(secured):

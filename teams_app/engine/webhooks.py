@@ -56,6 +56,14 @@ class NoticeKind(StrEnum):
     ENDPOINT_SWITCHED_OFF = "endpoint_switched_off"
 
 
+class TeamWork(StrEnum):
+    """What workers do for a team, one at a time. Announcements are of all teams together."""
+
+    NOTICES = "notices"
+    MAILS = "mails"
+    ANNOUNCEMENTS = "announcements"
+
+
 class DeliveryState(StrEnum):
     WAITING = "waiting"
     DELIVERED = "delivered"

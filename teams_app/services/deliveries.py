@@ -7,6 +7,7 @@ made the notice late. The other side may therefore hear a notice twice, and tell
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -20,14 +21,14 @@ from teams_app.engine.errors import ForbiddenError, NotFoundError, PreconditionF
 from teams_app.engine.fail_points import FailPoint, go_on
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.values import DeliveryValue
-from teams_app.engine.webhooks import SWITCHED_OFF_AFTER, WAITS, DeliveryState, NoticeKind, read_url, sign
+from teams_app.engine.webhooks import SWITCHED_OFF_AFTER, WAITS, DeliveryState, NoticeKind, TeamWork, read_url, sign
 from teams_app.models import Endpoint, NoticeDelivery
 from teams_app.selectors import delivery_value
 from teams_app.services.audit import record_audit
 from teams_app.services.ids import new_id
 from teams_app.services.mails import queue_mails
 from teams_app.services.outgoing import NotDeliveredError, post_json
-from teams_app.services.timely import TeamTurns
+from teams_app.services.timely import BUSY_FOR, ask_once, only_one
 
 KEPT = timedelta(days=30)
 # Longer than a call may take.
@@ -67,24 +68,31 @@ def queue_notice(
     ]
     NoticeDelivery.objects.bulk_create(rows)
     if rows:
-        jobs.ask_to_deliver()
+        _ask_once(actor.team_id, now)
     return len(rows) + queue_mails(team_id=actor.team_id, notice_id=notice_id, kind=kind, body=body, now=now)
 
 
 def deliver_due(*, actor: Actor, clock: Clock, fail: FailPoint = go_on) -> int:
-    """Send what is due; returns how much was taken by the other side. Others may be slow, so each is taken at its own time."""
+    """Send some of what the team has due; returns how much was taken by the other side. What is left is asked for again, behind
+    what else waits for the worker.
+    """
     _require_system(actor)
-    delivered, turns = 0, TeamTurns(begun_at=clock())
-    for _ in range(_MOST_AT_A_TIME):
-        now = clock()
-        taken = None if turns.are_over(now=now) else _take(now, turns)
-        if taken is None:
-            break
-        fail("taken")
-        delivered += _send(taken, now, clock, fail)
-        turns.count(team_id=taken.row.team_id, took=clock() - now)
-        fail("recorded")
+    with only_one(work=TeamWork.NOTICES, team_id=actor.team_id, clock=clock) as is_mine:
+        if not is_mine:
+            return 0
+        delivered = _send_some(actor.team_id, clock, fail)
+    if _is_due(actor.team_id, clock()):
+        _ask_once(actor.team_id, clock())
     return delivered
+
+
+def ask_for_due(*, actor: Actor, now: datetime) -> int:
+    """For each team that has something due; returns for how many."""
+    _require_system(actor)
+    teams = list(_due(now).order_by("team_id").values_list("team_id", flat=True).distinct())
+    for team_id in teams:
+        _ask_once(team_id, now)
+    return len(teams)
 
 
 def redeliver(*, actor: Actor, delivery_id: UUID, now: datetime) -> DeliveryValue:
@@ -107,7 +115,7 @@ def redeliver(*, actor: Actor, delivery_id: UUID, now: datetime) -> DeliveryValu
             created_at=now,
             next_try_at=now,
         )
-        jobs.ask_to_deliver()
+        _ask_once(old.team_id, now)
     return delivery_value(row)
 
 
@@ -128,11 +136,43 @@ class _Taken:
     tries: int
 
 
-def _take(now: datetime, turns: TeamTurns) -> _Taken | None:
+def _ask_once(team_id: UUID, now: datetime) -> None:
+    ask = partial(jobs.ask_to_deliver, team_id=team_id)
+    ask_once(work=TeamWork.NOTICES, team_id=team_id, now=now, ask=ask)
+
+
+def _send_some(team_id: UUID, clock: Clock, fail: FailPoint) -> int:
+    """Others may be slow, so each is taken at its own time."""
+    delivered, until = 0, clock() + BUSY_FOR
+    for _ in range(_MOST_AT_A_TIME):
+        now = clock()
+        taken = _take(team_id, now) if now < until else None
+        if taken is None:
+            break
+        fail("taken")
+        delivered += _send(taken, now, clock, fail)
+        fail("recorded")
+    return delivered
+
+
+def _due(now: datetime) -> QuerySet[NoticeDelivery]:
+    return NoticeDelivery.objects.filter(next_try_at__lte=now, endpoint__switched_off_at__isnull=True)
+
+
+def _first_due(team_id: UUID, now: datetime) -> NoticeDelivery | None:
+    """Not what somebody else is at. Inside a transaction."""
+    free = _due(now).filter(team_id=team_id).select_for_update(of=("self",), skip_locked=True)
+    return free.select_related("endpoint").order_by("next_try_at", "id").first()
+
+
+def _is_due(team_id: UUID, now: datetime) -> bool:
     with transaction.atomic(durable=True):
-        due = NoticeDelivery.objects.filter(next_try_at__lte=now, endpoint__switched_off_at__isnull=True)
-        locked = due.select_for_update(of=("self",), skip_locked=True).select_related("endpoint")
-        row = turns.first_of(locked.order_by("next_try_at", "id"))
+        return _first_due(team_id, now) is not None
+
+
+def _take(team_id: UUID, now: datetime) -> _Taken | None:
+    with transaction.atomic(durable=True):
+        row = _first_due(team_id, now)
         if row is None:
             return None
         row.tries, row.next_try_at = row.tries + 1, now + _TAKEN_FOR

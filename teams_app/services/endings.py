@@ -22,6 +22,7 @@ from teams_app.models import (
     PersonalToken,
     Team,
     TeamStorage,
+    WorkTurn,
 )
 from teams_app.services.audit import record_audit
 from teams_app.services.seats import require_still
@@ -29,7 +30,7 @@ from teams_app.services.seats import require_still
 # Those that hang on others before them.
 _OF_TEAM: tuple[Any, ...] = (
     *(NoticeDelivery, NoticeMail, Endpoint, PersonalToken, AgentKey),
-    *(Invitation, PasswordReset, NamedRequest, TeamStorage),
+    *(Invitation, PasswordReset, NamedRequest, TeamStorage, WorkTurn),
 )
 
 

@@ -4,10 +4,11 @@ As with those, a worker takes a mail by moving its next try beyond the time that
 made the mail late, and may send it twice: both have the same Message-ID, by which programs of mail tell them as one.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, auto
+from functools import partial
 from smtplib import SMTPDataError, SMTPNotSupportedError, SMTPRecipientsRefused, SMTPSenderRefused
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,11 +26,11 @@ from teams_app.engine.actors import Actor, ActorKind, Permission, person_id_of
 from teams_app.engine.errors import ForbiddenError, InvalidInputError, PreconditionFailedError
 from teams_app.engine.fail_points import FailPoint, go_on
 from teams_app.engine.ids import Prefix, to_text
-from teams_app.engine.webhooks import WAITS, DeliveryState, NoticeKind
+from teams_app.engine.webhooks import WAITS, DeliveryState, NoticeKind, TeamWork
 from teams_app.models import MailWish, Membership, NoticeMail, Person
 from teams_app.services.audit import record_audit
 from teams_app.services.ids import new_id
-from teams_app.services.timely import TeamTurns
+from teams_app.services.timely import BUSY_FOR, ask_once, only_one
 
 KEPT = timedelta(days=30)
 # Longer than a mail server may take; see EMAIL_TIMEOUT.
@@ -94,26 +95,32 @@ def queue_mails(*, team_id: UUID, notice_id: UUID, kind: NoticeKind, body: Mappi
     # A notice that is announced again is no second mail.
     NoticeMail.objects.bulk_create(rows, ignore_conflicts=True)
     if rows:
-        jobs.ask_to_send_mails()
+        _ask_once(team_id, now)
     return len(rows)
 
 
 def send_due(*, actor: Actor, clock: Clock, fail: FailPoint = go_on) -> int:
-    """Send what is due; returns how much the mail server took. It may be slow, so each mail is taken at its own time."""
+    """Send some of what the team has due; returns how much the mail server took. What is left is asked for again, behind what
+    else waits for the worker; where the server is away, by the schedule.
+    """
     _require_system(actor)
-    sent, turns = 0, TeamTurns(begun_at=clock())
-    for _ in range(_MOST_AT_A_TIME):
-        now = clock()
-        taken = None if turns.are_over(now=now) else _take(now, turns)
-        if taken is None:
-            break
-        fail("taken")
-        came = _send(taken, clock, fail)
-        turns.count(team_id=taken.row.team_id, took=clock() - now)
-        if came is _Came.SERVER_AWAY:
-            break
-        sent += came is _Came.TAKEN
-    return sent
+    with only_one(work=TeamWork.MAILS, team_id=actor.team_id, clock=clock) as is_mine:
+        if not is_mine:
+            return 0
+        came = list(_send_some(actor.team_id, clock, fail))
+    if _Came.SERVER_AWAY not in came and _is_due(actor.team_id, clock()):
+        _ask_once(actor.team_id, clock())
+    return came.count(_Came.TAKEN)
+
+
+def ask_for_due(*, actor: Actor, now: datetime) -> int:
+    """For each team that has something due; returns for how many."""
+    _require_system(actor)
+    due = NoticeMail.objects.filter(next_try_at__lte=now)
+    teams = list(due.order_by("team_id").values_list("team_id", flat=True).distinct())
+    for team_id in teams:
+        _ask_once(team_id, now)
+    return len(teams)
 
 
 def forget_old(*, actor: Actor, now: datetime) -> int:
@@ -139,10 +146,40 @@ class _TakenMail:
     tries: int
 
 
-def _take(now: datetime, turns: TeamTurns) -> _TakenMail | None:
+def _ask_once(team_id: UUID, now: datetime) -> None:
+    ask = partial(jobs.ask_to_send_mails, team_id=team_id)
+    ask_once(work=TeamWork.MAILS, team_id=team_id, now=now, ask=ask)
+
+
+def _send_some(team_id: UUID, clock: Clock, fail: FailPoint) -> Iterator[_Came]:
+    """The server may be slow, so each mail is taken at its own time."""
+    until = clock() + BUSY_FOR
+    for _ in range(_MOST_AT_A_TIME):
+        now = clock()
+        taken = _take(team_id, now) if now < until else None
+        if taken is None:
+            break
+        fail("taken")
+        came = _send(taken, clock, fail)
+        yield came
+        if came is _Came.SERVER_AWAY:
+            break
+
+
+def _first_due(team_id: UUID, now: datetime) -> NoticeMail | None:
+    """Not what somebody else is at. Inside a transaction."""
+    due = NoticeMail.objects.filter(team_id=team_id, next_try_at__lte=now)
+    return due.select_for_update(of=("self",), skip_locked=True).order_by("next_try_at", "id").first()
+
+
+def _is_due(team_id: UUID, now: datetime) -> bool:
     with transaction.atomic(durable=True):
-        due = NoticeMail.objects.filter(next_try_at__lte=now).select_for_update(of=("self",), skip_locked=True)
-        row = turns.first_of(due.order_by("next_try_at", "id"))
+        return _first_due(team_id, now) is not None
+
+
+def _take(team_id: UUID, now: datetime) -> _TakenMail | None:
+    with transaction.atomic(durable=True):
+        row = _first_due(team_id, now)
         if row is None:
             return None
         row.tries, row.next_try_at = row.tries + 1, now + _TAKEN_FOR

@@ -1,46 +1,73 @@
-"""Time that is bounded: of work that nobody can stop, such as resolving a name, and of a worker that sends for all teams."""
+"""Time that is bounded: of work that nobody can stop, such as resolving a name, and of what a worker does for one
+team before the others come.
+"""
 
-from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
+from functools import partial
 from queue import Empty, SimpleQueue
 from threading import BoundedSemaphore, Thread
 from time import monotonic
 from typing import Generic, TypeVar
 from uuid import UUID
 
-from django.db.models import Model, QuerySet
+from django.db import transaction
+
+from teams_app.engine.webhooks import TeamWork
+from teams_app.models import WorkTurn
 
 T = TypeVar("T")
-Row = TypeVar("Row", bound=Model)
 
-# What is left then is for the next worker: slow addresses of one team keep none of them from all other work.
-BUSY_FOR = timedelta(minutes=1)
-# A team that has had so much of a round comes after the others.
-_SHARE = timedelta(seconds=2)
+# What is left then comes after what else waits for a worker.
+BUSY_FOR = timedelta(seconds=2)
+# Longer than a round and the call that it is at. After that it is taken that whoever was at it is gone.
+HELD_FOR = timedelta(seconds=30)
+# As often as the schedule comes by: what was asked of a broker that has lost it is asked for again.
+_ASKED_FOR = timedelta(seconds=10)
+# A mark beyond was made by a clock that is wrong.
+_MARKED_AT_MOST = timedelta(minutes=1)
 
 
-class TeamTurns:
-    """One round of a worker: whose turn is next, by what each team has had of it."""
+def ask_once(*, work: TeamWork, team_id: UUID, now: datetime, ask: Callable[[], None]) -> None:
+    """Once the transaction has committed. Nothing is asked where somebody waits to do it, or is at it: either looks at what
+    there is after this.
+    """
+    transaction.on_commit(partial(_ask_if_nobody_was, work, team_id, now, ask), robust=True)
 
-    def __init__(self, *, begun_at: datetime) -> None:
-        self._until = begun_at + BUSY_FOR
-        self._had: defaultdict[UUID, timedelta] = defaultdict(timedelta)
 
-    def are_over(self, *, now: datetime) -> bool:
-        return now >= self._until
+@contextmanager
+def only_one(*, work: TeamWork, team_id: UUID, clock: Callable[[], datetime]) -> Iterator[bool]:
+    """False where another one is at it, who looks again once it has let go. Rows are still to be taken one by one: this keeps
+    a team from having every worker, and nothing from being done twice.
+    """
+    held_until = _take_turn(work, team_id, clock())
+    try:
+        yield held_until is not None
+    finally:
+        if held_until is not None:
+            WorkTurn.objects.filter(team_id=team_id, work=work.value, held_until=held_until).update(held_until=None)
 
-    def count(self, *, team_id: UUID, took: timedelta) -> None:
-        self._had[team_id] += took
 
-    def first_of(self, rows: QuerySet[Row]) -> Row | None:
-        """The first one of a team that has had less than its share; where there is none, of the one that has had least."""
-        satisfied = sorted((team for team, had in self._had.items() if had >= _SHARE), key=self._had.__getitem__)
-        for kept_back in range(len(satisfied) + 1):
-            row = rows.exclude(team_id__in=satisfied[kept_back:]).first()
-            if row is not None:
-                return row
-        return None
+def _ask_if_nobody_was(work: TeamWork, team_id: UUID, now: datetime, ask: Callable[[], None]) -> None:
+    turn = WorkTurn.objects.filter(team_id=team_id, work=work.value)
+    WorkTurn.objects.bulk_create([WorkTurn(team_id=team_id, work=work.value)], ignore_conflicts=True)
+    marked = (now, now + _MARKED_AT_MOST)
+    # The count is the lock: of many who ask one does.
+    free = turn.exclude(asked_until__range=marked).exclude(held_until__range=marked)
+    if free.update(asked_until=now + _ASKED_FOR):
+        ask()
+
+
+def _take_turn(work: TeamWork, team_id: UUID, now: datetime) -> datetime | None:
+    """In one step with taking the mark of whoever asked: an end that comes before it finds what there is, one after it the mark."""
+    with transaction.atomic(durable=True):
+        turn, _ = WorkTurn.objects.select_for_update().get_or_create(team_id=team_id, work=work.value)
+        is_held = turn.held_until is not None and now <= turn.held_until <= now + _MARKED_AT_MOST
+        held_until = None if is_held else now + HELD_FOR
+        turn.asked_until, turn.held_until = None, held_until or turn.held_until
+        turn.save(update_fields=["asked_until", "held_until"])
+    return held_until
 
 
 class Timely(Generic[T]):

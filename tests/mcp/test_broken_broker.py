@@ -89,8 +89,9 @@ ASK_OFTEN = """
 import workrail_site.asgi
 from sessions_app import jobs as sessions_jobs
 from teams_app import jobs
+from teams_app.engine.actors import NO_TEAM
 for _ in range(20):
-    jobs.ask_to_deliver()
+    jobs.ask_to_deliver(team_id=NO_TEAM)
     sessions_jobs.ask_to_announce()
 """
 
@@ -109,6 +110,7 @@ ASK_WHILE_IT_SERVES = """
 import asyncio, logging, sys
 from workrail_site.asgi import application
 from teams_app import jobs
+from teams_app.engine.actors import NO_TEAM
 
 async def serve():
     heard, said = asyncio.Queue(), asyncio.Queue()
@@ -116,7 +118,7 @@ async def serve():
     serving = asyncio.create_task(application({"type": "lifespan", "asgi": {"version": "3.0"}}, heard.get, said.put))
     print((await said.get())["type"], file=sys.stderr, flush=True)
     for _ in range(3):
-        await asyncio.to_thread(jobs.ask_to_deliver)
+        await asyncio.to_thread(jobs.ask_to_deliver, team_id=NO_TEAM)
     print("went on", file=sys.stderr, flush=True)
     await heard.put({"type": "lifespan.shutdown"})
     await serving

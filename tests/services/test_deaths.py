@@ -44,14 +44,14 @@ from teams_app import jobs as teams_jobs
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.webhooks import NoticeKind
 from teams_app.models import AuditEntry, NoticeDelivery, Team
-from teams_app.services import deliveries, webhooks
+from teams_app.services import webhooks
 from teams_app.services.row_scope import within_team
 from tests import logs, run_cast, trigger_play
 from tests.bundle_play import examine, export
 from tests.checkpoint_cast import at_question
 from tests.clusters import used_by_django
 from tests.deaths import VICTIMS, lived_on, mortal_site
-from tests.notice_board import OK, NoticeBoard
+from tests.notice_board import OK, NoticeBoard, deliver_all
 from tests.run_cast import NOW, advanced, begin, plain_steps, session_id
 from workrail_site.local.postgres_server import APP_ROLE, UPKEEP_ROLE
 
@@ -228,7 +228,7 @@ class DeliveryScene(Scene):
             self.place.reply = OK
         return [
             lambda fail: notices.announce(actor=SYSTEM, now=now, fail=fail),
-            lambda fail: deliveries.deliver_due(actor=SYSTEM, clock=lambda: now, fail=fail),
+            lambda fail: deliver_all(clock=lambda: now, fail=fail),
         ]
 
     def do(self, task, arguments, now):

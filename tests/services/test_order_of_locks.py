@@ -248,7 +248,7 @@ def test_an_address_is_locked_before_what_is_sent_there(house, settings, monkeyp
         assert deliveries.queue_notice(actor=of_team, now=NOW, **asked) == 1
 
     with CaptureQueriesContext(connection) as captured:
-        assert deliveries.deliver_due(actor=SYSTEM, clock=lambda: NOW) == answers
+        assert deliveries.deliver_due(actor=of_team, clock=lambda: NOW) == answers
 
     places = {}
     for place, query in enumerate(captured.captured_queries):

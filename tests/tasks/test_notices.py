@@ -7,7 +7,6 @@ import json
 import os
 import random
 import re
-from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from uuid import uuid4
@@ -28,7 +27,7 @@ from teams_app.services import deliveries, mails, outgoing, timely, webhooks
 from tests import run_cast, run_doors
 from tests.checkpoint_cast import SOON, answer, at_question, only_row, rows
 from tests.handover_cast import entered, handed, question, two_activities
-from tests.notice_board import OK, NoticeBoard
+from tests.notice_board import OK, NoticeBoard, deliver_all
 from tests.run_cast import advanced, assert_healthy, begin, run_id
 from tests.step_documents import loop, step
 from tests.workflow_cast import NOW, seated
@@ -72,7 +71,7 @@ def announce(now=SOON):
 
 
 def deliver(now):
-    return deliveries.deliver_due(actor=SYSTEM, clock=lambda: now)
+    return deliver_all(clock=lambda: now)
 
 
 def test_a_question_for_a_person_is_told_with_a_link_to_sign_in_and_read_it(desk, board, secret):
@@ -269,7 +268,7 @@ def test_what_one_worker_sends_slowly_no_other_sends_as_well(desk, board, secret
     queued(desk, 6)
     slow = SlowRound(timedelta(seconds=50), deliver)
 
-    deliveries.deliver_due(actor=SYSTEM, clock=slow.clock, fail=slow.fail)
+    deliver_all(clock=slow.clock, fail=slow.fail)
     deliver(slow.now + timedelta(minutes=3))
 
     heard = [body["id"] for body in board.bodies]
@@ -277,30 +276,12 @@ def test_what_one_worker_sends_slowly_no_other_sends_as_well(desk, board, secret
 
 
 @pytest.mark.usefixtures("_no_worker")
-def test_a_round_ends_in_a_minute_however_slow_the_others_are(desk, board, secret):
+def test_a_round_ends_in_seconds_however_slow_the_others_are(desk, board, secret):
     queued(desk, 6)
     slow = SlowRound(timedelta(seconds=25), lambda _now: None)
 
-    assert deliveries.deliver_due(actor=SYSTEM, clock=slow.clock, fail=slow.fail) < 6
+    assert deliver_all(clock=slow.clock, fail=slow.fail) == 1
     assert slow.now - SOON <= timely.BUSY_FOR + slow.step
-
-
-@pytest.mark.usefixtures("_no_worker")
-def test_a_team_whose_address_takes_its_time_keeps_no_other_waiting(desk, board, secret):
-    """Each call takes five seconds, so that a round has time for twelve."""
-    other = replace(desk.owner, team_id=desk.stranger.team_id)
-    seated(other)
-    webhooks.set_webhook(actor=other, url=board.url, now=NOW)
-    queued(desk, 20)
-    queued(replace(desk, agent=desk.stranger), 3)
-    slow = SlowRound(timedelta(seconds=5), lambda _now: None)
-
-    deliveries.deliver_due(actor=SYSTEM, clock=slow.clock, fail=slow.fail)
-
-    sent = NoticeDelivery.objects.filter(state="delivered").order_by("delivered_at")
-    assert [row.team_id for row in sent[:6]].count(other.team_id) == 3
-    # While nobody else waits it is their turn all the time.
-    assert sent.count() == 12
 
 
 @pytest.mark.usefixtures("_no_worker")
@@ -494,7 +475,7 @@ def test_a_worker_that_dies_anywhere_loses_no_notice(desk, board, secret, seed):
         with contextlib.suppress(Killed):
             notices.announce(actor=SYSTEM, now=now, fail=fail)
         with contextlib.suppress(Killed):
-            deliveries.deliver_due(actor=SYSTEM, clock=partial(_same, now), fail=fail)
+            deliver_all(clock=partial(_same, now), fail=fail)
     assert {body["id"] for body in board.bodies} == {str(each) for each in wanted}
     assert NoticeDelivery.objects.count() == len(wanted)
 

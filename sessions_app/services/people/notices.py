@@ -5,43 +5,46 @@ A notice says where to sign in and look, and nothing that acts; nothing in it co
 
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Window
+from django.db.models.functions import RowNumber
 from django.urls import reverse
 
+from sessions_app import jobs
 from sessions_app.engine.checkpoints import Authority, CheckpointState, written_title
 from sessions_app.engine.decisions import derive_id
 from sessions_app.models import Announcement, CheckpointRequest, Run
-from teams_app.engine.actors import Actor, ActorKind, system_actor
+from teams_app.engine.actors import NO_TEAM, Actor, ActorKind, system_actor
 from teams_app.engine.errors import ForbiddenError
 from teams_app.engine.fail_points import FailPoint, go_on
 from teams_app.engine.ids import Prefix, to_text
-from teams_app.engine.webhooks import NoticeKind
+from teams_app.engine.webhooks import NoticeKind, TeamWork
 from teams_app.services.deliveries import queue_notice
+from teams_app.services.timely import ask_once, only_one
 from workflows_app.selectors.programs import load_programs
 
 _AT_A_TIME = 100
-_MOST_AT_A_TIME = 5000
+# What is left comes after what else waits for a worker.
+_MOST_OF_A_TASK = 300
+_MOST_OVERDUE = 5000
 
 
 def announce(*, actor: Actor, now: datetime, fail: FailPoint = go_on) -> int:
-    """Returns how many announcements left the outbox. Several workers share the work."""
+    """Returns how many announcements left the outbox. One worker is at it; what it leaves, or comes meanwhile, is asked for again."""
     _require_system(actor)
     done = 0
-    while done < _MOST_AT_A_TIME:
-        with transaction.atomic(durable=True):
-            rows = list(Announcement.objects.select_for_update(skip_locked=True).order_by("at", "id")[:_AT_A_TIME])
-            for row in rows:
-                fail("taken")
-                _queue(actor, row, now)
-            fail("queued")
-            Announcement.objects.filter(pk__in=[row.pk for row in rows]).delete()
-            fail("taken out")
-        fail("announced")
-        if not rows:
-            break
-        done += len(rows)
+    with only_one(work=TeamWork.ANNOUNCEMENTS, team_id=NO_TEAM, clock=lambda: now) as is_mine:
+        while is_mine and done < _MOST_OF_A_TASK:
+            left = _announce_some(actor, now, fail)
+            fail("announced")
+            if left == 0:
+                break
+            done += left
+    if is_mine and _is_asked_for(done):
+        ask_once(work=TeamWork.ANNOUNCEMENTS, team_id=NO_TEAM, now=now, ask=jobs.ask_to_announce)
     return done
 
 
@@ -55,7 +58,7 @@ def tell_of_overdue(*, actor: Actor, now: datetime) -> int:
             due_at__lt=now,
             overdue_told_at__isnull=True,
         )
-        rows = list(late.select_for_update(skip_locked=True).order_by("due_at", "id")[:_MOST_AT_A_TIME])
+        rows = list(late.select_for_update(skip_locked=True).order_by("due_at", "id")[:_MOST_OVERDUE])
         Announcement.objects.bulk_create(
             (
                 Announcement(
@@ -73,6 +76,32 @@ def tell_of_overdue(*, actor: Actor, now: datetime) -> int:
         )
         CheckpointRequest.objects.filter(pk__in=[row.pk for row in rows]).update(overdue_told_at=now)
     return len(rows)
+
+
+def _is_asked_for(done: int) -> bool:
+    """Beyond what a task does, or by a question that came at the end, whose own task found this one at it."""
+    left = Announcement.objects.all()
+    return (left if done >= _MOST_OF_A_TASK else left.filter(kind=NoticeKind.CHECKPOINT_ASKED.value)).exists()
+
+
+def _announce_some(actor: Actor, now: datetime, fail: FailPoint) -> int:
+    with transaction.atomic(durable=True):
+        free = Announcement.objects.filter(pk__in=_first_of_each_team()).select_for_update(skip_locked=True)
+        rows = list(free.order_by("at", "id"))
+        for row in rows:
+            fail("taken")
+            _queue(actor, row, now)
+        fail("queued")
+        Announcement.objects.filter(pk__in=[row.pk for row in rows]).delete()
+        fail("taken out")
+    return len(rows)
+
+
+def _first_of_each_team() -> list[UUID]:
+    """Then the second of each: a team that has many keeps no other waiting."""
+    place = Window(RowNumber(), partition_by="team_id", order_by=["at", "id"])
+    turns = Announcement.objects.annotate(place=place).order_by("place", "at", "id")
+    return list(turns.values_list("pk", flat=True)[:_AT_A_TIME])
 
 
 def _queue(actor: Actor, row: Announcement, now: datetime) -> None:
