@@ -1,11 +1,17 @@
 """How often somebody may ask."""
 
+import os
+import signal
 from datetime import timedelta
 
 import pytest
+import redis
 
 from teams_app.engine.errors import RateLimitedError
 from tests.cast import NOW, issue
+from tests.deaths import Broker
+from workrail_site import redis_pool, throttle
+from workrail_site.local.temporary import short_folder
 
 pytestmark = pytest.mark.django_db
 
@@ -30,8 +36,6 @@ def allowed(bucket, limit, tries, now=NOW):
 
 def as_another_process():
     """Forgets what this process has taken, as another one would not know it."""
-    from workrail_site import throttle
-
     throttle._leases.clear()
 
 
@@ -74,8 +78,6 @@ def test_no_limit_is_no_limit():
 
 
 def test_without_redis_each_process_counts_for_itself(settings):
-    from workrail_site import redis_pool, throttle
-
     settings.REDIS_URL = "unix:///nowhere/redis.sock"
     redis_pool.client.cache_clear()
     try:
@@ -88,7 +90,6 @@ def test_without_redis_each_process_counts_for_itself(settings):
 
 def test_redis_is_left_alone_for_a_while_when_it_did_not_answer(settings, monkeypatch):
     from teams_app import jobs
-    from workrail_site import redis_pool, throttle
 
     asked = []
     monkeypatch.setattr(jobs, "_REST_SECONDS", 1_000)
@@ -103,6 +104,49 @@ def test_redis_is_left_alone_for_a_while_when_it_did_not_answer(settings, monkey
         throttle._rest.end()
 
     assert len(asked) == 1
+
+
+@pytest.fixture
+def hanging(settings):
+    """A Redis that can be stopped, so that it takes what is sent and says nothing."""
+    with short_folder(None) as folder:
+        server = Broker(folder)
+        server.start()
+        settings.REDIS_URL = server.url
+        as_another_process()
+        redis_pool.client.cache_clear()
+        yield server
+        os.kill(server.process.pid, signal.SIGCONT)
+        server.kill()
+        redis_pool.client.cache_clear()
+        throttle._rest.end()
+
+
+@pytest.mark.parametrize("is_connected", [True, False])
+def test_a_redis_that_hangs_is_asked_once_and_then_left_alone(hanging, is_connected):
+    with redis.Redis.from_url(hanging.url) as beside:
+        if is_connected:
+            spend("before", 5)
+        before = beside.info("stats")["total_connections_received"]
+        os.kill(hanging.process.pid, signal.SIGSTOP)
+        through = [allowed(f"meanwhile {number}", 5, tries=10) for number in range(3)]
+        os.kill(hanging.process.pid, signal.SIGCONT)
+        came = beside.info("stats")["total_connections_received"] - before
+
+    assert through == [5, 5, 5]
+    # One that was there already is not made anew: that too would be waited for.
+    assert came == (0 if is_connected else 1)
+
+
+def test_a_connection_that_redis_closed_while_it_rested_is_made_anew(hanging):
+    spend("before", 5)
+    with redis.Redis.from_url(hanging.url) as beside:
+        beside.client_kill_filter(_type="normal", skipme=True)
+    spend("after", 5)
+
+    assert not throttle._rest.is_on()
+    as_another_process()
+    assert allowed("after", 5, tries=10) == 4
 
 
 def test_a_key_that_asks_too_often_is_told_to_wait(house, as_key, settings):
