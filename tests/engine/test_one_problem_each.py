@@ -751,6 +751,12 @@ def named_otherwise(path, **activity):
         ("activities/02-two.yamll", {}, "error"),
         ("activities/two.yaml", {}, "error"),
         ("activities/02_two.yaml", {}, "error"),
+        ("activities/02two.yaml", {}, "error"),
+        ("activities/02-two.yaml.txt", {}, "error"),
+        ("activities/02_two.yaml.orig", {}, "error"),
+        ("activities/02-two.yaml~", {}, "error"),
+        ("activities/02-two", {}, "error"),
+        ("02-two.yaml", {}, "error"),
         ("activites/02-two.yaml", {}, "error"),
         ("activities/02-two.yaml", {"id": "tow"}, "error"),
         # Others lead to it by its id.
@@ -762,6 +768,39 @@ def test_an_activity_that_others_lead_to_and_whose_file_is_not_it_is_the_one_pro
 
     assert problem.file == path
     assert strictness is Strictness.LEGACY or problem.severity.value == severity
+
+
+@pytest.mark.parametrize(
+    ("listed", "path", "advice"),
+    [
+        ("01-one.yaml", "activities/01_one.yaml", "Call it '01-one.yaml'."),
+        ("activities/01-one.yaml", "activities/01_one.yaml", "Call it '01-one.yaml'."),
+        ("01-one", "activities/01 one.yaml", "Call it '01-one.yaml'."),
+        ("01_one.yaml", "activities/01_one.yaml", "Call it '01-one.yaml'."),
+        ("01-one.yaml", "activities/01one.yaml", "Call it '01-one.yaml'."),
+        ("01-one.yaml", "activities/01-one.yaml.txt", "Call it '01-one.yaml'."),
+        ("01-one.yaml", "activities/01-one.yamll", ""),
+        ("01-one.yaml", "activities/one.yaml", ""),
+        ("one.yaml", "activities/one.yaml", ""),
+        ("01-one.yaml", "activites/01-one.yaml", "Did you mean 'activities'?"),
+        ("01-one.yaml", "01-one.yaml", "An activity is called 'activities/01-one.yaml'."),
+        ("01-one.yaml", "docs/01-one.yaml", "Known: activities, "),
+    ],
+)
+def test_a_listed_activity_whose_file_is_there_and_is_not_read_is_the_one_problem(listed, path, advice):
+    files = {**newest_without_activities(activities=["07-other.yaml", listed]), path: newest()["activities/01-one.yaml"]}
+    other = json.dumps({"id": "other", "version": "1.0.0", "name": "Other", "steps": [OK_STEP]}).encode()
+    (problem,) = folder_compiled({**files, "activities/07-other.yaml": other}).problems
+
+    assert (problem.code.value, problem.severity.value, problem.file) == ("unknown_file", "error", path)
+    assert problem.suggestion.startswith(advice)
+    assert bool(problem.suggestion) == bool(advice)
+
+
+def test_a_listed_activity_of_which_no_file_is_there_is_told_beside_files_that_are_not_read():
+    files = {**newest(activities=["02-two.yaml"]), "activities/03_three.yaml": b"x: 1", "notes/two.md": b"x"}
+
+    assert {problem.code.value for problem in folder_compiled(files).errors} == {"unknown_activity"}
 
 
 @pytest.mark.parametrize("folder", ["activites", "activitie", "actvities"])

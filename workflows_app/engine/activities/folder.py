@@ -16,6 +16,11 @@ TECHNIQUE_CONTRACT = "TECHNIQUE"
 _RULES_STEM = "rules"
 _INDEXED = re.compile(r"([0-9]{1,9})-(.+)")
 _NUMBERED = re.compile(r"[0-9]{1,9}[-_. ]([^-_. ].*)", re.DOTALL)
+# A name that only another sign, or something behind the ending, keeps from being read.
+_NEARLY_INDEXED = re.compile(
+    r"([0-9]{1,9})(?:[-_. ]+|(?=[^-_. 0-9]))([^-_. /][^/]*?)(%s)(?:[^a-z/][^/]*)?"
+    % "|".join(re.escape(ending) for ending in STRUCTURED)
+)
 # For people, not for agents. What only begins so, like `readme-layout.md`, is a file like any other.
 _DOCUMENTATION = re.compile(r"(?:readme|licen[cs]e|notice|changelog|copying)(?:\.[a-z]+)?", re.IGNORECASE)
 # The documentation of a folder is README.md; in small letters it is a resource that agents ask for by that name.
@@ -143,6 +148,12 @@ def activity_named(reference: str) -> str:
     return found[1] if found else stem
 
 
+def name_meant(path: str) -> str:
+    """By which name a file with a number would be read, where it is nearly called so; empty where nobody can tell."""
+    found = _NEARLY_INDEXED.fullmatch(path.rpartition("/")[2])
+    return f"{found[1]}-{found[2]}{found[3]}" if found else ""
+
+
 def order_of_index(index: str) -> int:
     """The indexes "1", "01" and "001" are one; what has none comes last."""
     return int(index) if index else 10**9
@@ -164,7 +175,8 @@ def _sorted_in(
         return _ignored(prefix, path, f"No folder {top!r} is known.", did_you_mean(top, folders))
     reason = _refusal(part, rest)
     if reason:
-        return _ignored(prefix, path, reason, "")
+        meant = name_meant(rest) if part in {FolderPart.ACTIVITY, FolderPart.SKILL} else ""
+        return _ignored(prefix, path, reason, f"Call it {meant!r}." if meant else "")
     index, stem = _split_name(part, rest)
     if part is FolderPart.ACTIVITY and "/" in rest:
         part = FolderPart.LENT_ACTIVITY
@@ -200,7 +212,8 @@ def _at_top(path: str, data: bytes, prefix: str, entry: str | None) -> FolderEnt
             part=FolderPart.RULES, file=f"{prefix}{path}", path=path, place=path, index="", name=stem, data=data
         )
     reason = f"The workflow is described by {entry}." if entry else "A workflow is described by workflow.toon."
-    return _ignored(prefix, path, reason, "")
+    meant = name_meant(path)
+    return _ignored(prefix, path, reason, f"An activity is called '{ACTIVITIES_FOLDER}/{meant}'." if meant else "")
 
 
 def _refusal(part: FolderPart, rest: str) -> str:

@@ -16,6 +16,7 @@ from workflows_app.engine.activities.folder import (
     FolderEntry,
     FolderPart,
     activity_named,
+    name_meant,
     sort_files,
 )
 from workflows_app.engine.activities.fragments import FragmentIndex, fragments_of
@@ -178,13 +179,20 @@ class _Compiler:
         )
 
     def _tell_strays_instead(self) -> None:
-        """A file that is not read, where activities are or in a folder that is nearly called so, may be the one that others lead to."""
+        """A file that is not read, where activities are, above them or in a folder that is nearly called so, may be the one that
+        others lead to. One that is listed may be anywhere.
+        """
         folder = self._definition.activities_folder
         nearly = f"Did you mean {folder!r}?"
         for problem in self._folder.problems:
-            is_there = problem.file.startswith(f"{folder}/") or problem.suggestion == nearly
-            if problem.code is ProblemCode.UNKNOWN_FILE and is_there:
-                self._findings.tell_instead(activity_named(problem.file), file=problem.file, code=problem.code)
+            if problem.code is not ProblemCode.UNKNOWN_FILE:
+                continue
+            file, meant = problem.file, name_meant(problem.file)
+            names = [_as_listed(file)]
+            if file.startswith(f"{folder}/") or problem.suggestion == nearly or (meant and "/" not in file):
+                names.extend({activity_named(file), activity_named(meant)})
+            for name in filter(None, names):
+                self._findings.tell_instead(name, file=file, code=problem.code)
 
     @property
     def _is_partial(self) -> bool:
@@ -283,12 +291,15 @@ class _Compiler:
     def _borrow(self, found: dict[str, _Authored], reference: str, place: str) -> None:
         """A file of the folder is there already; one of another workflow comes from the library, unless its id is taken."""
         home, entry = self._listed_file(reference)
+        named = activity_named(reference)
         if entry is None:
             # What others say of it is no mistake of theirs.
-            self._missing.add(activity_named(reference))
+            self._missing.add(named)
         if entry is None and (lost := self._neighbours.unread(home) if home else ()):
             # Where its activities lie nobody knows.
             self._findings.take_once(lost)
+            return
+        if entry is None and not home and any(map(self._is_told_instead, (_as_listed(reference), named))):
             return
         if entry is None:
             message = f"No activity file {reference[:80]!r} is in this folder or in another workflow."
@@ -325,8 +336,9 @@ class _Compiler:
     def _listed_file(self, reference: str) -> tuple[str, FolderEntry | None]:
         """The workflow that a listed file is borrowed from, empty for this one, and the file."""
         activities = f"{self._definition.activities_folder}/"
-        own = self._folder.named(reference.removeprefix("./").removeprefix(activities))
-        if own is not None:
+        within = reference.removeprefix("./")
+        own = self._folder.named(within.removeprefix(activities))
+        if own is not None or within.startswith(activities):
             return "", own
         home, _, rest = reference.removeprefix("../").partition("/")
         if not rest:
@@ -484,6 +496,11 @@ def _unique(contents: list[SourceContent]) -> tuple[SourceContent, ...]:
     for content in contents:
         kept.setdefault((content.kind, content.digest), content)
     return tuple(kept[key] for key in sorted(kept))
+
+
+def _as_listed(path: str) -> str:
+    """A file by its name alone, as no activity can be called."""
+    return f"/{path.rpartition('/')[2]}"
 
 
 def _file_names(folder: Folder) -> Iterator[str]:
