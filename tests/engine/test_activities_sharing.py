@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.activity_folders import codes, compiled, only, program_of
+from tests.activity_folders import activity, codes, compiled, folder, only, program_of, step, workflow
 from workflows_app.engine.activities.references import find_resource, find_skill
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import Step, walk_items
@@ -466,3 +466,49 @@ def test_a_reference_that_leads_nowhere_is_compared_with_the_names_of_the_folder
     problem = only(compiled(files, library=of(**{"team.side": side})).problems, "unknown_skill")
 
     assert (problem.suggestion, problem.tells_of_other) == (suggestion, is_of_another)
+
+
+TRIGGERS = {"workflow": "team.cart", "description": "Fetch."}
+
+
+@pytest.mark.parametrize("broken", ["", 'id: "x', "\xff", "id: a\nid: b\n"])
+@pytest.mark.parametrize(
+    ("folder_name", "named"),
+    [("team.cart", "team.cart"), ("cart", "team.cart"), ("team.cart", "cart"), ("cart", "cart"), ("other", "other")],
+)
+@pytest.mark.parametrize("entry", ["workflow.yaml", "workflow.toon"])
+def test_a_workflow_that_is_started_and_cannot_be_read_is_told_by_its_own_file_once(broken, folder_name, named, entry):
+    trigger = {**TRIGGERS, "workflow": named}
+    files = folder(activity(triggers=[trigger, trigger], steps=[step("do", triggers=[trigger])]))
+    library = Library(
+        folders={folder_name: {entry: broken.encode("latin-1")}}, workflow_ids=frozenset({"team.plan", "team.card"})
+    )
+
+    (problem,) = compiled(files, library=library).problems
+
+    assert (problem.severity.value, problem.file) == ("warning", f"{folder_name}/{entry}")
+
+
+@pytest.mark.parametrize("named", ["team.cart", "other.cart", "crt"])
+def test_a_workflow_that_is_started_and_is_not_there_is_told_though_another_one_cannot_be_read(named):
+    files = folder(activity(triggers=[{**TRIGGERS, "workflow": named}], steps=[step("do")]))
+    folders = {"team.mill": {"workflow.yaml": b"id: ["}, "cart": {"workflow.yaml": b"id: team.carts"}}
+    library = Library(folders=folders, workflow_ids=frozenset({"team.plan", "team.carts"}))
+
+    assert codes(compiled(files, library=library).problems) == ["unknown_workflow"]
+
+
+LOST = {
+    "activities": {"activities": ["team.one/01-a.yaml", "team.two/01-a.yaml"]},
+    "rules": {"rules": [{"ref": "team.one::a"}, {"ref": "team.two::a"}, {"ref": "team.one::b"}]},
+}
+
+
+@pytest.mark.parametrize("what", LOST)
+def test_of_two_that_lend_and_cannot_be_read_both_are_told(what):
+    folders = {name: {"workflow.yaml": b"\xff"} for name in ("team.one", "team.two")}
+    files = folder(about=workflow(**LOST[what]))
+
+    told = compiled(files, library=Library(folders=folders)).problems
+
+    assert [problem.file for problem in told] == ["team.one/workflow.yaml", "team.two/workflow.yaml"]

@@ -788,7 +788,10 @@ def test_an_activity_that_others_lead_to_and_whose_file_is_not_it_is_the_one_pro
     ],
 )
 def test_a_listed_activity_whose_file_is_there_and_is_not_read_is_the_one_problem(listed, path, advice):
-    files = {**newest_without_activities(activities=["07-other.yaml", listed]), path: newest()["activities/01-one.yaml"]}
+    files = {
+        **newest_without_activities(activities=["07-other.yaml", listed]),
+        path: newest()["activities/01-one.yaml"],
+    }
     other = json.dumps({"id": "other", "version": "1.0.0", "name": "Other", "steps": [OK_STEP]}).encode()
     (problem,) = folder_compiled({**files, "activities/07-other.yaml": other}).problems
 

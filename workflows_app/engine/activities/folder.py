@@ -18,8 +18,7 @@ _INDEXED = re.compile(r"([0-9]{1,9})-(.+)")
 _NUMBERED = re.compile(r"[0-9]{1,9}[-_. ]([^-_. ].*)", re.DOTALL)
 # A name that only another sign, or something behind the ending, keeps from being read.
 _NEARLY_INDEXED = re.compile(
-    r"([0-9]{1,9})(?:[-_. ]+|(?=[^-_. 0-9]))([^-_. /][^/]*?)(%s)(?:[^a-z/][^/]*)?"
-    % "|".join(re.escape(ending) for ending in STRUCTURED)
+    rf"([0-9]{{1,9}})(?:[-_. ]+|(?=[^-_. 0-9]))([^-_. /][^/]*?)({'|'.join(map(re.escape, STRUCTURED))})(?:[^a-z/][^/]*)?"
 )
 # For people, not for agents. What only begins so, like `readme-layout.md`, is a file like any other.
 _DOCUMENTATION = re.compile(r"(?:readme|licen[cs]e|notice|changelog|copying)(?:\.[a-z]+)?", re.IGNORECASE)

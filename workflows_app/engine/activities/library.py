@@ -99,7 +99,7 @@ class Neighbours:
             return {}
         file = f"{owner}/{path}"
         document, problems = self._reading.document(data=files[path], file=file, strictness=self._strictness)
-        if document is not None and isinstance(document.value, dict):
+        if document is not None and isinstance(document.value, dict) and document.value:
             return document.value
         self._unread[owner] = problems if document is None else (no_object(file, "A workflow"),)
         return {}

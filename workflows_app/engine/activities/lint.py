@@ -10,6 +10,7 @@ from itertools import islice
 from teams_app.engine.closest import MOST_CANDIDATES, closest, is_slip_of
 from workflows_app.engine import conditions, placeholders
 from workflows_app.engine.activities import value_types
+from workflows_app.engine.activities.documents import as_warning
 from workflows_app.engine.activities.findings import FolderFindings
 from workflows_app.engine.activities.lasting import lasting_answers
 from workflows_app.engine.activities.shape import ActivityPlaces, AuthoredPlace, FolderShape
@@ -48,12 +49,13 @@ Hint = Callable[[str, Iterable[str]], str]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintPlaces:
     """Where the parts of the program were authored: the workflow itself, and each activity. `findings` is what was told of them
-    so far, `untyped` are the variables of which nobody knows the type.
+    so far, `untyped` are the variables of which nobody knows the type; `unread` is why a workflow that is at hand cannot be read.
     """
 
     workflow: FolderShape
     activities: Mapping[str, ActivityPlaces]
     findings: FolderFindings
+    unread: Callable[[str], tuple[WorkflowProblem, ...]]
     untyped: frozenset[str] = frozenset()
 
     @property
@@ -235,9 +237,21 @@ def _triggers(
     at = places.activities[activity.id]
     known = workflow_ids | {program.id}
     for trigger, place in _all_triggers(activity, at):
-        if workflow_ids and trigger.workflow and trigger.workflow not in known:
+        if not workflow_ids or not trigger.workflow or trigger.workflow in known:
+            continue
+        if lost := next(filter(None, map(places.unread, _folders_named(trigger.workflow, program.id))), ()):
+            places.findings.take_once(map(as_warning, lost))
+        else:
             message = f"The workflow {trigger.workflow[:80]!r} that is started here is not known."
             yield _warning(ProblemCode.UNKNOWN_WORKFLOW, message, place, places.hint(trigger.workflow, known))
+
+
+def _folders_named(workflow_id: str, own: str) -> Iterator[str]:
+    """How the folder of a workflow may be called: within a namespace also by the bare name."""
+    yield workflow_id
+    namespace, _, name = workflow_id.rpartition(".")
+    if namespace in {"", own.rpartition(".")[0]}:
+        yield from (name, f"{own.rpartition('.')[0]}.{name}")
 
 
 def _all_triggers(activity: Activity, at: ActivityPlaces) -> Iterator[tuple[Trigger, AuthoredPlace]]:

@@ -162,6 +162,7 @@ class _Compiler:
             activities={one.activity.id: one.places for one in read},
             findings=self._findings,
             untyped=self._untyped(read),
+            unread=self._neighbours.unread,
         )
         if not self._is_partial:
             self._findings.take(lint(program=program, places=places, workflow_ids=self._library.workflow_ids))
