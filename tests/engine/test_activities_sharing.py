@@ -1,8 +1,10 @@
 """What the newest folders share: fragments, borrowed activities, techniques of a group, and files beside each other."""
 
+import json
+
 import pytest
 
-from tests.activity_folders import activity, codes, compiled, folder, only, program_of, step, workflow
+from tests.activity_folders import activity, codes, compiled, folder, only, program_of, step, toon, workflow
 from workflows_app.engine.activities.references import find_resource, find_skill
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import Step, walk_items
@@ -512,3 +514,37 @@ def test_of_two_that_lend_and_cannot_be_read_both_are_told(what):
     told = compiled(files, library=Library(folders=folders)).problems
 
     assert [problem.file for problem in told] == ["team.one/workflow.yaml", "team.two/workflow.yaml"]
+
+
+@pytest.mark.parametrize("of_group", ["technique", "techniques", "primary", "supporting"])
+@pytest.mark.parametrize("is_lent", [False, True])
+def test_an_activity_whose_id_is_not_the_name_of_its_file_and_of_its_group_is_the_one_problem(is_lent, of_group):
+    refers = {
+        "technique": {"steps": [{"kind": "technique", "id": "s", "technique": "shake"}]},
+        "techniques": {"techniques": ["shake"], "steps": [step("s")]},
+        "primary": {"skills": {"primary": "shake"}, "steps": [step("s")]},
+        "supporting": {"skills": {"primary": "sift::shake", "supporting": ["shake"]}, "steps": [step("s")]},
+    }[of_group]
+    held = {
+        "activities/01-sift.yaml": json.dumps(activity("sifft", **refers)).encode(),
+        "techniques/sift/shake.md": b"# Shake\n",
+    }
+    about = workflow(activities=["team.lends/01-sift.yaml"] if is_lent else [])
+    files = {"workflow.toon": toon(about), **({} if is_lent else held)}
+    library = Library(folders={"team.lends": {"workflow.yaml": b"id: team.lends\n", **held}})
+
+    (problem,) = compiled(files, library=library).problems
+
+    home = "team.lends/" if is_lent else ""
+    assert (problem.code.value, problem.file) == ("conflicting_keys", f"{home}activities/01-sift.yaml")
+
+
+def test_a_skill_that_is_nowhere_is_told_in_an_activity_whose_id_is_not_the_name_of_its_file():
+    document = activity("sifft", steps=[{"kind": "technique", "id": "s", "technique": "shaek"}])
+    files = {
+        "workflow.toon": toon(workflow()),
+        "activities/01-sift.yaml": json.dumps(document).encode(),
+        "techniques/sift/shake.md": b"# Shake\n",
+    }
+
+    assert sorted(codes(compiled(files).problems)) == ["conflicting_keys", "unknown_skill"]

@@ -90,7 +90,7 @@ def _skills(shape: FolderShape, around: Surroundings) -> tuple[str, tuple[str, .
     elif (skills := shape.shape("skills")) is not None:
         primary = around.skill_named(skills.text("primary"))
         if primary:
-            around.skills.require(primary, at=skills, key="primary", home=around.home)
+            around.require(primary, at=skills, key="primary")
         supporting = (*_required(skills, "supporting", around), *supporting)
         skills.extra()
     return primary, supporting
@@ -99,7 +99,7 @@ def _skills(shape: FolderShape, around: Surroundings) -> tuple[str, tuple[str, .
 def _required(shape: FolderShape, key: str, around: Surroundings) -> tuple[str, ...]:
     references = tuple(around.skill_named(reference) for reference in shape.texts(key))
     for index, reference in enumerate(references):
-        around.skills.require(reference, at=shape, key=f"{key}[{index}]", home=around.home)
+        around.require(reference, at=shape, key=f"{key}[{index}]")
     return references
 
 

@@ -16,6 +16,7 @@ import msgspec
 
 from workflows_app.engine.activities.exits import NO_EXITS, Exits
 from workflows_app.engine.activities.fragments import FragmentIndex, text_length
+from workflows_app.engine.activities.held import HeldDocuments
 from workflows_app.engine.activities.parts import (
     read_actions,
     read_checkpoint,
@@ -43,7 +44,7 @@ class StepKind(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
     """What an activity of `workflow` may refer to. `home` is the workflow that it was borrowed from, `graph` the place at
-    which the workflow says where its exits lead.
+    which the workflow says where its exits lead, `called` the name of its file where the id is another.
     """
 
     skills: Skills
@@ -53,12 +54,18 @@ class Surroundings:
     workflow: str
     graph: AuthoredPlace
     workflow_ids: frozenset[str] = frozenset()
+    called: str = ""
     home: str = ""
     exits: Exits = NO_EXITS
 
     def skill_named(self, reference: str) -> str:
         """The name as the program has it, which says the group that a bare name leaves out."""
         return self.skills.named(reference, group=self.activity, home=self.home)
+
+    def require(self, reference: str, *, at: FolderShape, key: str) -> HeldDocuments | None:
+        """The skill. That the id is not the file's name is the one mistake where the group is called like the file."""
+        is_told = bool(self.called) and self.skills.named(reference, group=self.called, home=self.home) != reference
+        return self.skills.require(reference, at=at, key=key, home=self.home, is_told=is_told)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -197,7 +204,7 @@ class _BodyReader:
         if not skill:
             return ""
         key = "skill" if shape.has("skill") else "technique"
-        held = self._around.skills.require(skill, at=shape, key=key, home=self._around.home)
+        held = self._around.require(skill, at=shape, key=key)
         return "" if held is None else held.attachment.summary
 
     def _declared(self, shape: FolderShape, number: int) -> Checkpoint:

@@ -44,11 +44,14 @@ from workflows_app.engine.source import Compilation, Library, Source, SourceCont
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Authored:
-    """The document of one activity before it is read. `home` is the folder it was borrowed from."""
+    """The document of one activity before it is read. `home` is the folder it was borrowed from, `called` its file's name where the
+    id is another.
+    """
 
     id: str
     shape: FolderShape
     artifact_prefix: str = ""
+    called: str = ""
     home: str = ""
     source: str = ""
     digest: str = ""
@@ -276,6 +279,7 @@ class _Compiler:
             id=activity_id,
             shape=shape,
             artifact_prefix=entry.index,
+            called="" if entry.name == activity_id else entry.name,
             home=home,
             source=entry.file,
             digest=document.digest,
@@ -373,6 +377,7 @@ class _Compiler:
                     workflow=definition.id,
                     graph=self._shape.place("graph").inner(one.id[:80]),
                     workflow_ids=self._library.workflow_ids,
+                    called=one.called,
                     home=one.home,
                     exits=exits[one.id],
                 ),

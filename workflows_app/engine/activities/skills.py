@@ -148,16 +148,19 @@ class Skills:
                 return held
         return None
 
-    def require(self, reference: str, *, at: FolderShape, key: str, home: str = "") -> HeldDocuments | None:
+    def require(
+        self, reference: str, *, at: FolderShape, key: str, home: str = "", is_told: bool = False
+    ) -> HeldDocuments | None:
         """As `find`; a reference that leads nowhere is a warning at its place, since the skill may come later. One to a file of another
-        folder that cannot be read is none: that file is told of, and nobody mends it here.
+        folder that cannot be read is none: that file is told of, and nobody mends it here. Nor is one of which it `is_told` why it
+        leads nowhere.
         """
         held = self.find(reference, home=home)
         broken = None if held is not None else self._broken(reference, home)
         if broken is not None and broken[0] is self._own:
             message, hint = f"The skill {reference[:80]!r} cannot be read.", f"Mend {broken[1]}."
             at.warn(ProblemCode.UNKNOWN_SKILL, key, message, hint)
-        elif held is None and broken is None:
+        elif held is None and broken is None and not is_told:
             self._tell_unknown(reference, at=at, key=key, home=home)
         return held
 
