@@ -27,9 +27,12 @@ def closest(word: str, known: Iterable[str], *, like_enough: float = _LIKE_ENOUG
 
 def is_misspelt(word: str, name: str, *, like_enough: float) -> bool:
     """Whether the word is this name with one slip in it, or like enough to it: of a short name one slip leaves little."""
-    return _is_one_slip(_folded(word[: LONGEST_WORD + 1]), _folded(name)) or (
-        closest(word, (name,), like_enough=like_enough) is not None
-    )
+    return is_one_slip(word, name) or closest(word, (name,), like_enough=like_enough) is not None
+
+
+def is_one_slip(word: str, name: str) -> bool:
+    """Whether the word is this name with one slip in it, or written in another way."""
+    return _is_one_slip(_folded(word[: LONGEST_WORD + 1]), _folded(name))
 
 
 def is_slip_of(word: str, name: str) -> bool:

@@ -738,6 +738,69 @@ def test_a_way_that_leads_nowhere_from_where_nobody_comes_hides_nothing():
     assert (alone.code.value, alone.file) == ("dangling_transition", "activities/01-one.yaml")
 
 
+SKILL_KEYS = {
+    "version": "1.0.0",
+    "capability": "Cuts.",
+    "title": "Cut",
+    "description": "Cuts along a line.",
+    "protocol": {"first": ["Look."]},
+    "operations": {"harness": {"read": "get_resource"}},
+    "tools": {"knife": "sharp"},
+    "inputs": [{"id": "line", "required": True}],
+    "output": [{"id": "halves"}],
+    "rules": {"straight": "Cut straight."},
+    "errors": {"blunt": {"cause": "Use.", "recovery": "Grind."}},
+    "resources": ["guide"],
+}
+
+
+def with_skill(said, ending="yaml"):
+    data = toon(said) if ending == "toon" else json.dumps(said).encode()
+    files = {f"skills/00-cut.{ending}": data, "resources/guide.md": b"# Guide\n"}
+    return newest(skills={"primary": "cut"}) | files
+
+
+@pytest.mark.parametrize("ending", ["yaml", "toon"])
+@pytest.mark.parametrize("slip", SLIPS)
+def test_a_misspelt_key_of_a_skill_is_the_one_problem(slip, ending):
+    assert folder_compiled(with_skill(SKILL_KEYS, ending)).problems == ()
+    for key in SKILL_KEYS:
+        slipped_key = SLIPS[slip](key)
+        # One of many is another word.
+        if f"{slipped_key}s" != key:
+            said = {slipped_key if name == key else name: value for name, value in SKILL_KEYS.items()}
+            (problem,) = folder_compiled(with_skill(said, ending)).problems
+
+            assert (problem.severity.value, problem.file) == ("warning", f"skills/00-cut.{ending}"), key
+            assert repr(key) in f"{problem.message} {problem.suggestion}"
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        *("rule", "input", "tool", "error", "operation", "roles", "names", "titles", "versions", "resource"),
+        *(
+            "steps",
+            "goal",
+            "notes",
+            "examples",
+            "context",
+            "state",
+            "stage",
+            "flow",
+            "contract",
+            "references",
+            "sources",
+        ),
+        *("output_format", "error_handling", "critical_rule", "execution_pattern", "initialization", "tags", "author"),
+    ],
+)
+def test_a_key_of_a_skill_that_is_another_word_is_its_authors_matter(word):
+    said = {"id": "cut", "version": "1.0.0", "capability": "Cuts.", word: ["guide"]}
+
+    assert folder_compiled(with_skill(said)).problems == ()
+
+
 def named_otherwise(path, **activity):
     """The second activity of the folder, to which much leads, in another file or with another id."""
     files = folder_with(("activities/02-two.yaml",), lambda holder, key: holder[key].update(activity))

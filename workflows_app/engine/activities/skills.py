@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from itertools import islice
 from typing import Any
 
+from teams_app.engine.closest import is_one_slip
 from workflows_app.engine.activities.documents import (
     MARKDOWN,
     Document,
@@ -19,6 +21,14 @@ from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem
 from workflows_app.engine.program import Attachment
 from workflows_app.engine.reading import SharedReading
 from workflows_app.engine.source import ContentKind, SourceContent, Strictness
+
+# What skills say, and of those the words that another may be nearly: what else stands in a skill is its author's matter.
+_SAID = (
+    *("version", "title", "name", "description", "protocol", "operations", "tools", "inputs", "output", "outputs"),
+    *("rules", "errors", "resources", "resource"),
+)
+_FREE = frozenset(("id", "capability", "roles"))
+_MOST_COMPARED = 50
 
 
 class SkillFolder:
@@ -256,6 +266,7 @@ def _skill(
         message = f"The file is called {entry.name!r}; references go by that name."
         shape.warn(ProblemCode.CONFLICTING_KEYS, "id", message)
     capability = shape.text("capability", required=True)
+    _tell_slips(shape, value)
     content = SourceContent.of_document(
         kind=ContentKind.SKILL, text=document.text, document=document.value, digest=document.digest
     )
@@ -271,6 +282,18 @@ def _skill(
         resources=_resources(value),
     )
     return HeldDocuments(attachment=attachment, content=content, file=entry.file), findings.listed()
+
+
+def _tell_slips(shape: FolderShape, value: Mapping[str, Any]) -> None:
+    """A key that is nearly one of those that skills have, and which is not there. One of many, or many for one, are other words."""
+    missed = [key for key in _SAID if key not in value]
+    for key in islice((key for key in value if key not in _FREE and key not in _SAID), _MOST_COMPARED):
+        meant = next(
+            (each for each in missed if is_one_slip(key, each) and f"{each}s" != key and f"{key}s" != each), ""
+        )
+        if meant:
+            message = f"The key {key!r} is not known in a skill; agents read it, and nothing else does."
+            shape.warn(ProblemCode.UNKNOWN_KEY, key, message, f"Did you mean {meant!r}?")
 
 
 def _resources(value: Mapping[str, Any]) -> tuple[str, ...]:
