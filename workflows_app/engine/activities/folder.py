@@ -16,10 +16,9 @@ TECHNIQUE_CONTRACT = "TECHNIQUE"
 _RULES_STEM = "rules"
 _INDEXED = re.compile(r"([0-9]{1,9})-(.+)")
 _NUMBERED = re.compile(r"[0-9]{1,9}[-_. ]([^-_. ].*)", re.DOTALL)
-# A name that only another sign, or something behind the ending, keeps from being read.
-_NEARLY_INDEXED = re.compile(
-    rf"([0-9]{{1,9}})(?:[-_. ]+|(?=[^-_. 0-9]))([^-_. /][^/]*?)({'|'.join(map(re.escape, STRUCTURED))})(?:[^a-z/][^/]*)?"
-)
+# A number with another sign behind it, or none; and an ending behind which something else stands.
+_NEARLY_INDEXED = re.compile(r"([0-9]{1,9})(?:[-_. ]+|(?![0-9]))([^-_. ].*)", re.DOTALL)
+_ENDING = re.compile(rf"(?:{'|'.join(map(re.escape, STRUCTURED))})(?![a-z])")
 # For people, not for agents. What only begins so, like `readme-layout.md`, is a file like any other.
 _DOCUMENTATION = re.compile(r"(?:readme|licen[cs]e|notice|changelog|copying)(?:\.[a-z]+)?", re.IGNORECASE)
 # The documentation of a folder is README.md; in small letters it is a resource that agents ask for by that name.
@@ -149,8 +148,10 @@ def activity_named(reference: str) -> str:
 
 def name_meant(path: str) -> str:
     """By which name a file with a number would be read, where it is nearly called so; empty where nobody can tell."""
-    found = _NEARLY_INDEXED.fullmatch(path.rpartition("/")[2])
-    return f"{found[1]}-{found[2]}{found[3]}" if found else ""
+    name = path.rpartition("/")[2]
+    ending = _ENDING.search(name)
+    found = _NEARLY_INDEXED.fullmatch(name, 0, ending.start()) if ending else None
+    return f"{found[1]}-{found[2]}{ending[0]}" if ending and found else ""
 
 
 def order_of_index(index: str) -> int:
