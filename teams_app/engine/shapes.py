@@ -4,9 +4,11 @@ Every door uses it for what it is sent: a field that the type does not have is r
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any, TypeVar, get_args
+from enum import Enum
+from itertools import islice
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 
@@ -18,9 +20,14 @@ Query = TypeVar("Query", bound=msgspec.Struct)
 
 # What somebody sent comes back in the refusal, and not at any length.
 _SHOWN_CHARACTERS = 200
+_MOST_SHOWN = 40
 _PLACE = re.compile(r" - at `(?:key in )?(\$[^`]*)`$")
 _UNKNOWN = re.compile(r"^Object contains unknown field `(.*)`$")
 _MISSING = re.compile(r"^Object missing required field `(.*)`$")
+# What may be wrong with a word of a closed set.
+_OF_WORDS = ("Invalid enum value", "Invalid value", "Expected `str`")
+_ITEM = re.compile(r"\[[^\[\]]*\]")
+_NAME = re.compile(r"\.([^.\[]+)")
 
 
 def read_shape(value: Any, shape: type[T]) -> T:
@@ -63,7 +70,8 @@ def _refusal(text: str, shape: type[Any]) -> InvalidInputError:
     elif missing:
         said, meant = f"The field {name!r} is missing", f"Send {name!r}."
     else:
-        said, meant = problem[:_SHOWN_CHARACTERS], f"Correct {path}."
+        words = _words_at(shape, path) if problem.startswith(_OF_WORDS) else []
+        said, meant = problem[:_SHOWN_CHARACTERS], _one_of(words) or f"Correct {path}."
     return InvalidInputError(f"{said}{_where(path)}.", suggestion=meant, details=details)
 
 
@@ -78,6 +86,43 @@ def _did_you_mean(name: str, known: list[str]) -> str:
     if known:
         return f"Leave it out. The fields are: {', '.join(known)}."
     return "Leave it out. This takes no fields."
+
+
+def _one_of(words: list[str]) -> str:
+    more = ", …" if len(words) > _MOST_SHOWN else ""
+    return f"Send one of: {', '.join(words[:_MOST_SHOWN])}{more}." if words else ""
+
+
+def _words_at(shape: Any, path: str) -> list[str]:
+    """The words of the closed set that is wanted at this place; none where anything else may stand there too."""
+    types = [shape]
+    # Our own types stand no deeper in each other; a name that somebody sent may look like many.
+    for name in islice(_NAME.findall(_ITEM.sub("", path)), _MOST_SHOWN):
+        structs = [part for part in _parts(types) if isinstance(part, type) and issubclass(part, msgspec.Struct)]
+        fields = (field for struct in structs for field in msgspec.structs.fields(struct))
+        types = list({id(field.type): field.type for field in fields if field.encode_name == name}.values())
+    leaves = [part for part in _parts(types) if get_origin(part) is Literal or not (get_args(part) or _is_told(part))]
+    words = [_words(leaf) for leaf in leaves if leaf is not type(None)]
+    return sorted({word for some in words for word in some}) if all(words) else []
+
+
+def _words(leaf: Any) -> list[str]:
+    if get_origin(leaf) is Literal:
+        return [str(word) for word in get_args(leaf)]
+    return [str(word.value) for word in leaf] if isinstance(leaf, type) and issubclass(leaf, Enum) else []
+
+
+def _parts(types: Iterable[Any]) -> Iterator[Any]:
+    """Each with all that it is made of: the members of a union, the items of a list, the values of an object."""
+    for each in types:
+        yield each
+        if get_origin(each) is not Literal:
+            yield from _parts(get_args(each)[1 if get_origin(each) is dict else 0 :])
+
+
+def _is_told(part: Any) -> bool:
+    """What stands beside a type and says more of it."""
+    return isinstance(part, msgspec.Meta)
 
 
 def _field_names(shape: Any) -> set[str]:

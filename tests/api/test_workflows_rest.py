@@ -262,6 +262,24 @@ def test_an_archive_that_is_the_body_takes_its_options_from_the_query(key):
     assert (saved["workflow"]["id"], saved["revision"]["message"]) == ("repo.folder", "why")
 
 
+ORIGINS = "Send one of: bundled, project, remote, team."
+STRICT = "Send one of: legacy, strict."
+OF_CLOSED_SETS = [
+    ("POST", "/import", {"files": {"a.json": "{}"}, "origin": "repo"}, ORIGINS),
+    ("POST", "/import?origin=repo", {"files": {"a.json": "{}"}}, ORIGINS),
+    ("POST", "/import?strictness=loose", {"files": {"a.json": "{}"}}, STRICT),
+    ("POST", "/validate", {"definition": {}, "strictness": "loose"}, STRICT),
+    ("GET", "?kind=thing", None, "Send one of: routine, workflow."),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "body", "words"), OF_CLOSED_SETS)
+def test_a_word_that_is_not_known_is_refused_with_those_that_are(key, method, path, body, words):
+    refused = key.send(method, path, body)
+
+    assert (refused.status_code, refused.json()["details"]["suggestion"]) == (400, words)
+
+
 def test_a_signed_in_person_sends_a_form_with_its_csrf_proof(cast, signed_in):
     from django.core.files.uploadedfile import SimpleUploadedFile
     from django.middleware.csrf import _get_new_csrf_string

@@ -1,7 +1,8 @@
 """Typed bodies, and the words of their refusals."""
 
+from datetime import datetime
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 import pytest
@@ -22,6 +23,23 @@ class Body(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
     display_name: Annotated[str, msgspec.Meta(max_length=5)]
     colour: Colour = Colour.RED
     inner: list[Inner] = []
+
+
+class Shade(StrEnum):
+    LIGHT = "light"
+    DARK = "dark"
+
+
+class Closed(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+    shade_of: Shade = Shade.DARK
+    perhaps: Shade | None = None
+    many: list[Shade] = []
+    by_name: dict[str, Shade] = {}
+    said: Literal["dark", "light"] = "dark"
+    told: Annotated[Shade | None, msgspec.Meta(description="Which.")] = None
+    inner: list["Closed"] = []
+    either: Shade | int = 1
+    at: datetime | None = None
 
 
 class Empty(msgspec.Struct, forbid_unknown_fields=True):
@@ -85,6 +103,37 @@ def test_a_missing_field_is_named():
 )
 def test_a_wrong_type_is_refused_with_its_place(value, path):
     assert refusal(value).details["path"] == path
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"shadeOf": "drak"},
+        {"shadeOf": 1},
+        {"shadeOf": ""},
+        {"perhaps": "drak"},
+        {"many": ["dark", "drak"]},
+        {"byName": {"a.b": "drak"}},
+        {"said": "drak"},
+        {"told": "drak"},
+        {"inner": [{"perhaps": "drak"}]},
+        {"inner": [{"inner": [{"many": ["drak"]}]}]},
+    ],
+)
+def test_a_word_that_is_not_one_of_those_that_there_are_is_refused_with_them(value):
+    assert refusal(value, Closed).suggestion == "Send one of: dark, light."
+
+
+def test_a_word_of_a_query_that_is_not_one_of_those_that_there_are_is_refused_with_them():
+    for name in ("shadeOf", "perhaps", "said"):
+        with pytest.raises(InvalidInputError) as refused:
+            read_query({name: "drak"}, Closed)
+        assert refused.value.suggestion == "Send one of: dark, light."
+
+
+@pytest.mark.parametrize("value", [{"many": "dark"}, {"inner": "x"}, {"either": "drak"}, {"at": "drak"}, {"byName": 1}])
+def test_no_words_are_named_where_anything_else_may_stand(value):
+    assert refusal(value, Closed).suggestion.startswith("Correct $")
 
 
 def test_a_query_is_read_leniently():

@@ -84,7 +84,9 @@ def require_own_id(compiled: Compiled) -> str:
         )
     origin = compiled.source.origin
     if origin is Origin.BUNDLED:
-        raise InvalidInputError("Only Workrail itself bundles workflows.", suggestion="Say another origin.")
+        raise InvalidInputError(
+            "Only Workrail itself bundles workflows.", suggestion="Say the origin team, project or remote."
+        )
     wrong = check_id(workflow_id=workflow_id, origin=origin)
     if wrong:
         rename = suggested_id(workflow_id=workflow_id, origin=origin)
