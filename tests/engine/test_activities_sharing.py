@@ -548,3 +548,20 @@ def test_a_skill_that_is_nowhere_is_told_in_an_activity_whose_id_is_not_the_name
     }
 
     assert sorted(codes(compiled(files).problems)) == ["conflicting_keys", "unknown_skill"]
+
+
+@pytest.mark.parametrize(
+    "path", ["activities/01_a.yaml", "activites/01-a.yaml", "activities/01-a.yaml.txt", "01-a.yaml"]
+)
+def test_a_borrowed_activity_whose_file_is_there_and_is_not_read_is_told_with_that_file(path):
+    lent = {
+        "workflow.yaml": b"id: team.lends\n",
+        path: json.dumps(activity("a")).encode(),
+        "activities/02-b.yaml": json.dumps(activity("b")).encode(),
+    }
+    files = {"workflow.toon": toon(workflow(activities=["team.lends/01-a.yaml"]))}
+
+    (problem,) = compiled(files, library=Library(folders={"team.lends": lent})).problems
+
+    assert (problem.code.value, problem.path) == ("unknown_activity", "activities[0]")
+    assert repr(f"team.lends/{path}") in problem.suggestion

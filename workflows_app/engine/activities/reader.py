@@ -309,7 +309,8 @@ class _Compiler:
         if entry is None:
             message = f"No activity file {reference[:80]!r} is in this folder or in another workflow."
             folder = self._neighbours.folder(home) if home else None
-            hint = self._neighbours.unpublished(home) or self._findings.hint(
+            hint = self._neighbours.unpublished(home) or self._unread_there(folder, reference)
+            hint = hint or self._findings.hint(
                 reference.rpartition("/")[2],
                 _file_names(folder or self._folder),
                 before="" if folder is None else f"{home}/",
@@ -337,6 +338,15 @@ class _Compiler:
                     at=authored.id, kind=ProvenanceKind.BORROWED, source=authored.source, digest=authored.digest
                 ),
             )
+
+    def _unread_there(self, folder: Folder | None, reference: str) -> str:
+        """What to do where the file that is meant lies in another workflow's folder, which is told why it is not read."""
+        if folder is None or not self._findings.may_compare(len(folder.problems)):
+            return ""
+        name = reference.rpartition("/")[2]
+        strays = (problem.file for problem in folder.problems if problem.code is ProblemCode.UNKNOWN_FILE)
+        found = next((file for file in strays if name in {file.rpartition("/")[2], name_meant(file)}), "")
+        return f"{found!r} is there and not read: mend its name, or its folder's, first." if found else ""
 
     def _listed_file(self, reference: str) -> tuple[str, FolderEntry | None]:
         """The workflow that a listed file is borrowed from, empty for this one, and the file."""
