@@ -178,11 +178,12 @@ class Skills:
         """Compared with the names of the folder that it names, and with its own where it names none."""
         owner, mark, name = _parted(reference)
         shelf = self._shelf(owner) if mark else None
-        is_named = shelf is not None or mark == "/" or "." in owner
+        absent = self._unpublished(owner)
+        is_named = shelf is not None or mark == "/" or "." in owner or bool(absent)
         if shelf is not None:
             hint = self._findings.hint(name, shelf.names(), before="" if shelf is self._own else f"{owner}{mark}")
         elif is_named:
-            hint = self._unpublished(owner)
+            hint = absent
         else:
             hint = self._findings.hint(reference, *self._names(home))
         place = f"in the folder of {owner!r}" if is_named else f"in this workflow or in {META!r}"
