@@ -19,6 +19,8 @@ from workflows_app.engine.simulate import MOST_WRONG, SimulatedOutcome, simulate
 from workflows_app.engine.source import Library, Source, SourceFormat, StepsSchema, Strictness
 from workflows_app.engine.walks import FailureKind
 
+# What is slow is slow each time; what others do on a machine is not.
+LOOKS = 3
 TEXTS = ["A rule of some length. " * 40] * 40
 
 
@@ -46,10 +48,13 @@ DOCUMENTS = {
 def test_a_document_costs_in_proportion_to_its_length(document):
     data = json.dumps(step_documents.workflow(*DOCUMENTS[document])).encode()
 
+    assert any(seconds_of_compiling(data) <= allowed(plain=0, size=len(data)) for _look in range(LOOKS))
+
+
+def seconds_of_compiling(data):
     with Work() as work:
         step_documents.compiled(data)
-
-    assert work.seconds <= allowed(plain=0, size=len(data))
+    return work.seconds
 
 
 # Of a document with one long name: what is said of it, in each place where something is wrong.
