@@ -149,3 +149,14 @@ def _in_no_request():
 
     with within_scope(None):
         yield
+
+
+@pytest.fixture
+def board(tmp_path, monkeypatch):
+    """A server of somebody else, whose certificate is trusted here."""
+    from tests.notice_board import NoticeBoard
+
+    opened = NoticeBoard(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", str(opened.certificate))
+    yield opened
+    opened.close()

@@ -10,20 +10,11 @@ from oauth2_provider.models import get_application_model
 
 from tests.flood_play import Work, allowed
 from tests.mcp.test_secrets_in_arguments import OTHERS, OWN, STRANGE, everything_kept
-from tests.notice_board import NoticeBoard
 from workrail_site.oauth.consent import MOST_ASKED_BYTES
 
 pytestmark = pytest.mark.django_db
 
 BACK = "http://127.0.0.1:33333/callback"
-
-
-@pytest.fixture
-def board(tmp_path, monkeypatch):
-    opened = NoticeBoard(tmp_path)
-    monkeypatch.setenv("SSL_CERT_FILE", str(opened.certificate))
-    yield opened
-    opened.close()
 
 
 @pytest.fixture

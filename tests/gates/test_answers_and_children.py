@@ -301,7 +301,7 @@ DECLINED = {
 }
 
 
-def publish_heat(floor, workflow_id, *, declared, reads=None, asks=None, child=None):
+def publish_heat(floor, workflow_id, *, declared, reads=None, asks=None, child=None, first=()):
     asked = {"checkpoints": [checkpoint("agreed", options=[asks, {"id": "no", "label": "No"}], **ASKS)]} if asks else {}
     ways = [{"to": "build", "condition": reads}, {"to": "rest", "isDefault": True}] if reads else []
     plan = activity(
@@ -312,10 +312,9 @@ def publish_heat(floor, workflow_id, *, declared, reads=None, asks=None, child=N
         **({"triggers": [{"workflow": child, "passContext": ["heat"]}]} if child else {}),
     )
     others = (activity("build", steps=[activity_step("make")]), activity("rest", steps=[activity_step("wait")]))
-    files = folder(
-        plan, *(others if ways else ()), about=about(variables=[{"name": "heat", **declared}]) | {"id": workflow_id}
-    )
-    publish_folder(floor.desk, files, workflow_id)
+    described = about(variables=[{"name": "heat", **declared}]) | {"id": workflow_id}
+    begins = {"initialActivity": first[0]["id"]} if first else {}
+    publish_folder(floor.desk, folder(*first, plan, *(others if ways else ()), about=described | begins), workflow_id)
 
 
 def triggered(floor, at, workflow_id, *, passes):
@@ -355,3 +354,20 @@ def test_what_an_agent_said_in_a_parent_is_declined_by_a_person_in_a_child(floor
     nav(floor, state, "transition", activity_id="build")
 
     assert ("make" in reached(run_of(FOLDER))) is (not goes and not between)
+
+
+@pytest.mark.parametrize("what", DECLINED)
+def test_what_an_agent_told_of_an_earlier_activity_of_a_parent_is_declined_in_a_child(floor, what):
+    declared, word, reads, asks, goes = DECLINED[what]
+    first = activity("first", steps=[activity_step("look")], transitions=[{"to": "plan"}])
+    publish_heat(floor, FOLDER, declared=declared, reads=reads, child=CHILD, first=[first])
+    publish_heat(floor, CHILD, declared=declared, asks=asks)
+    token = hand_in(floor, "orchestrator", FOLDER, "first")
+    parent = told(floor, "orchestrator", token, "plan", ("look", {"context": word}))
+    child = at_no(floor, "orchestrator", child_of(floor, "orchestrator", parent))
+    goes_on(floor, "orchestrator", child, "workflow-end", {})
+    assert "complete" in reached(run_of(CHILD))
+
+    goes_on(floor, "orchestrator", parent, "build", {"context": word})
+
+    assert ("make" in reached(run_of(FOLDER))) is (not goes)

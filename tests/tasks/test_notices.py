@@ -45,14 +45,6 @@ def desk(settings):
 
 
 @pytest.fixture
-def board(tmp_path, monkeypatch):
-    opened = NoticeBoard(tmp_path)
-    monkeypatch.setenv("SSL_CERT_FILE", str(opened.certificate))
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
 def _no_worker(settings):
     """What is asked for waits in the queue."""
     settings.CELERY_TASK_ALWAYS_EAGER = False

@@ -22,7 +22,6 @@ from teams_app.models import NoticeDelivery, NoticeMail, WorkTurn
 from teams_app.services import deliveries, mails, timely, webhooks
 from tests import run_cast, run_doors
 from tests.checkpoint_cast import SOON
-from tests.notice_board import NoticeBoard
 from tests.step_documents import step
 from tests.workflow_cast import NOW, seated
 
@@ -33,14 +32,6 @@ SENDS = {
     "notices": (jobs.DELIVER_NOTICES, deliveries.deliver_due, deliveries.ask_for_due, NoticeDelivery),
     "mails": (jobs.SEND_MAILS, mails.send_due, mails.ask_for_due, NoticeMail),
 }
-
-
-@pytest.fixture
-def board(tmp_path, monkeypatch):
-    opened = NoticeBoard(tmp_path)
-    monkeypatch.setenv("SSL_CERT_FILE", str(opened.certificate))
-    yield opened
-    opened.close()
 
 
 @pytest.fixture
